@@ -120,7 +120,7 @@ type ServingAgent struct {
 	signalCount int // signals that hold, for the order
 }
 
-// A Left is an agent that is not offered, and why.
+// An OmittedAgent is an agent that is not offered, and why.
 type OmittedAgent struct {
 	DID   string `json:"did"`
 	AirID string `json:"air_id,omitempty"`

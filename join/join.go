@@ -148,7 +148,7 @@ func (j *Joiner) localAirID(n naming) (string, bool) {
 	return n.DID, false
 }
 
-// A round is one call of Join. It reads each record once.
+// A joinCall is one call of Join. It reads each record once.
 type joinCall struct {
 	j       *Joiner
 	want    Want

@@ -43,8 +43,8 @@ func DescribeBody[T any](h huma.API, op *huma.Operation) {
 	}
 }
 
-// A body is the raw body of a request, read when huma resolves the input. Its error waits until the
-// handler returns it.
+// A RequestBody is the raw body of a request, read when huma resolves the input. Its error waits until
+// the handler returns it.
 type RequestBody struct {
 	Text    []byte
 	Client  netip.Addr

@@ -51,7 +51,7 @@ func WriteProblem(ctx huma.Context, r *Error) {
 	huma.DefaultJSONFormat.Marshal(ctx.BodyWriter(), r) // into our buffer, which takes everything
 }
 
-// A checker checks parameters against their schemas.
+// A ParameterChecker checks parameters against their schemas.
 type ParameterChecker struct{ schemas huma.Registry }
 
 func (k ParameterChecker) checkParameters(ctx huma.Context) (url.Values, error) {

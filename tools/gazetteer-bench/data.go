@@ -82,7 +82,7 @@ func (r *record) document(number int) *document.Document {
 	return d
 }
 
-// A query is a question, and the grades of the records that answer it.
+// A judgedQuery is a question, and the grades of the records that answer it.
 type judgedQuery struct {
 	ID     string `json:"id"`
 	Set    string `json:"set"`

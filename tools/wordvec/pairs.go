@@ -1,6 +1,6 @@
 package main
 
-// An example is two texts that mean the same, in words.
+// A rawExample is two texts that mean the same, in words.
 type rawExample struct {
 	left, right []rawPart
 	group       string // examples of one group are never held against each other
