@@ -10,6 +10,7 @@ import (
 	"compress/gzip"
 	_ "embed"
 	"io"
+	"regexp"
 	"strings"
 	"sync"
 	"unicode"
@@ -137,10 +138,14 @@ const (
 	foreignEvidence  = 1.5
 )
 
+// possessive is the English ending that would be read as the French word s' (today's menu).
+var possessive = regexp.MustCompile(`['’]s\b`)
+
 // detectLatin distinguishes German, Spanish, French and English by the number of their words in a
 // text.
 func detectLatin(text string) string {
-	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) })
+	text = possessive.ReplaceAllString(strings.ToLower(text), "")
+	words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) })
 	ofEnglish, ofOthers, known := 0.0, 0.0, make([]bool, len(words))
 	for i, w := range words {
 		known[i] = isEnglish(w)
