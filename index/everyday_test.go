@@ -91,30 +91,33 @@ func TestNoQuestionIsAnsweredByAChange(t *testing.T) {
 	forms := []string{"is the %s ready", "was the %s cancelled", "has my %s been deleted", "who removed the %s", "what did I pay for the %s", "how much is the %s", "which %s is mine",
 		"did anyone book the %s", "am I allowed a %s", "isn't the %s locked", "show me the %s", "do you know the %s", "the %s?", "find out who moved the %s", "check whether the %s is open", "see if the %s was sent", "when was the %s sent", "how do I know the %s",
 		"I was wondering what the %s costs", "any idea whether the %s is mine", "I forgot when the %s was sent", "just show me the %s"}
-	for _, thing := range []string{"taxi", "room", "lights", "door", "money", "invoice", "event", "calendar", "email", "text", "session"} {
-		for _, form := range forms {
-			asked := fmt.Sprintf(form, thing)
-			hits := search(t, x, query.Query{Words: asked}).Hits
-			changes := func(h Hit) bool {
-				class, _ := entry.ClassOf(&h.Operation)
-				return entry.Changes(&h.Operation, class)
-			}
-			for i, h := range hits {
-				if changes(h) && (!h.Far || i == 0 && slices.ContainsFunc(hits, func(o Hit) bool { return !changes(o) })) {
-					t.Errorf("%q: hit %d is %s, far: %v", asked, i, h.Operation.ID, h.Far)
-				}
+	noChangeAnswers := func(asked string) {
+		t.Helper()
+		changes := func(h Hit) bool {
+			class, _ := entry.ClassOf(&h.Operation)
+			return entry.Changes(&h.Operation, class)
+		}
+		hits := search(t, x, query.Query{Words: asked}).Hits
+		for i, h := range hits {
+			if changes(h) && (!h.Far || i == 0 && slices.ContainsFunc(hits, func(o Hit) bool { return !changes(o) })) {
+				t.Errorf("%q: hit %d is %s, far: %v", asked, i, h.Operation.ID, h.Far)
 			}
 		}
 	}
-	for asked, changes := range map[string]bool{
-		"내 호텔 예약이 취소됐나요?": false, "택시를 예약했나요?": false, "ホテルの予約はいつですか": false, "酒店预订取消了吗？": false,
-		"호텔 예약 취소해 줄 수 있나요?": true, "ホテルを予約してくれますか": true, "可以帮我预订酒店吗？": true, "호텔 예약해 줘": true,
-	} {
+	for _, thing := range []string{"taxi", "room", "lights", "door", "money", "invoice", "event", "calendar", "email", "text", "session"} {
+		for _, form := range forms {
+			noChangeAnswers(fmt.Sprintf(form, thing))
+		}
+	}
+	for _, asked := range []string{"내 호텔 예약이 취소됐나요?", "택시를 예약했나요?", "ホテルの予約はいつですか", "酒店预订取消了吗？"} {
+		noChangeAnswers(asked)
+	}
+	for _, asked := range []string{"호텔 예약 취소해 줄 수 있나요?", "ホテルを予約してくれますか", "可以帮我预订酒店吗？", "호텔 예약해 줘"} {
 		hits := search(t, x, query.Query{Words: asked}).Hits
 		if len(hits) == 0 {
 			t.Fatalf("%q finds nothing", asked)
 		}
-		if class, _ := entry.ClassOf(&hits[0].Operation); entry.Changes(&hits[0].Operation, class) != changes {
+		if class, _ := entry.ClassOf(&hits[0].Operation); !entry.Changes(&hits[0].Operation, class) {
 			t.Errorf("%q: %q", asked, named(Result{Hits: hits}))
 		}
 	}

@@ -24,7 +24,7 @@ import (
 // It is calibrated on the development sets of everyday and agents' requests: about 4 % of the
 // requests that the index answers have only far hits among their first three. docs/search.md has
 // the figures, for several sizes of the index.
-const FarFit = 0.2
+const FarFit = 0.24
 
 const (
 	// nearMatch is the weight of a word that matches another word of similar meaning.
@@ -35,7 +35,7 @@ const (
 	contextMatch = 0.4
 	// cosineShare is the weight of the cosine in the fit, relative to the covered words. fullCosine
 	// is the cosine of a perfect fit.
-	cosineShare = 0.2
+	cosineShare = 0.5
 	fullCosine  = 0.7
 	// missingObject is the factor of the fit of an operation that has none of the things that
 	// something is to be done to, if no operation has one of them: renew a passport, RENEW /loan.

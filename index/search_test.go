@@ -28,7 +28,7 @@ var golden = []struct{ asked, top string }{
 	{"please shorten a long link", "tinyuid.com.test CREATE /shorten"},
 	{"remove the background from a picture", "remove.bg.test REMOVE /removebg"},
 	{"transcribe speech to text", "rev.ai.test SUBMIT /jobs"},
-	{"when does the next bus arrive at my stop", "wmata.com-bus-realtime.test LIST /j-predictions"}, // the same in JSON
+	{"when does the next bus arrive at my stop", "wmata.com-bus-realtime.test LIST /predictions"}, // the same in JSON
 	{"current time in a timezone", "worldtimeapi.org.test REQUEST /timezone/{area}/{location}"},
 	{"route between an origin and a destination", "tomtom.com-routing.test CALCULATE /routing/{versionNumber}/route/{locations}/{contentType}"},
 	{"check whether a VAT number is valid", "vatapi.com.test VALIDATE /vat-number-check"},
@@ -146,7 +146,7 @@ func TestFilters(t *testing.T) {
 		{"class:menu verb:BOOK", []string{"bistro.test BOOK /table"}},
 		{"class:RESERVATION verb:book", []string{"bistro.test BOOK /table", "hotel.test BOOK /room"}},
 		{"room verb:BOOK", []string{"hotel.test BOOK /room", "bistro.test BOOK /table"}}, // the second by its meaning
-		{"bedroom verb:BOOK", []string{"hotel.test BOOK /room", "bistro.test BOOK /table"}},
+		{"bedroom verb:BOOK", []string{"hotel.test BOOK /room"}},
 		{"qwxyz ns:stay", []string{}},
 		{"the verb:CANCEL", []string{"bistro.test CANCEL /table"}},
 		{"verb:DANCE", []string{}},

@@ -78,13 +78,23 @@ func findExpressions(lower []string, weights []float32, from int, clauses []int)
 	return found
 }
 
-// addExpressions adds the words that expressions stand for.
+// addExpressions adds the words that expressions stand for, unless the request has all of them anyway:
+// convert it to pdf.
 func (r *Request) addExpressions(a analysis.Analyzer, found []expression, fields []string, clauses []int) {
 	for _, e := range found {
-		if e.length > 1 {
-			r.Words = append(r.Words, Word{Asked: strings.Join(fields[e.start:e.start+e.length], " "), Meanings: tokens.Tokenize(a, e.stands), Clause: clauses[e.start], Weight: expressionWeight})
+		stands := tokens.Tokenize(a, e.stands)
+		said := !slices.ContainsFunc(stands, func(t tokens.Token) bool { return !r.hasStem(t.Stem, clauses[e.start]) })
+		if e.length > 1 && !said {
+			r.Words = append(r.Words, Word{Asked: strings.Join(fields[e.start:e.start+e.length], " "), Meanings: stands, Clause: clauses[e.start], Weight: expressionWeight})
 		}
 	}
+}
+
+// hasStem reports whether a clause of the request has a stem in its own words.
+func (r *Request) hasStem(stem string, clause int) bool {
+	return slices.ContainsFunc(r.Words, func(w Word) bool {
+		return w.Clause == clause && slices.ContainsFunc(w.Terms, func(t tokens.Token) bool { return t.Stem == stem })
+	})
 }
 
 // synonymsAt returns the words that the single word at a place stands for.

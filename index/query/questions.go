@@ -128,6 +128,20 @@ var quantities = map[string]string{
 
 const moneyNoun = "money"
 
+// namesUnit reports whether the words after a quantity name another unit of the same kind: 50 euros
+// in yen, 20 degrees in fahrenheit, 30 dollars in another currency.
+func namesUnit(after []string, noun string) bool {
+	if len(after) < 2 || !slices.Contains([]string{"as", "in", "into", "to"}, after[0]) {
+		return false
+	}
+	last := after[min(len(after), maxUnitWords)-1]
+	return quantities[last] == noun || noun == moneyNoun && last == "currency"
+}
+
+// maxUnitWords is the number of words of the longest name of a unit, with the preposition: in
+// another currency.
+const maxUnitWords = 3
+
 // givingVerbs transfer their object: to send 50 euros is to transfer money.
 var givingVerbs = strings.Fields("give lend send")
 
@@ -147,7 +161,9 @@ func (r *Request) addQuantities(a analysis.Analyzer, lower, fields []string, cla
 		case strings.ContainsAny(fields[i], "$€£¥") && strings.ContainsAny(fields[i], "0123456789"):
 			noun = moneyNoun
 		}
-		if noun == moneyNoun {
+		if noun != "" && namesUnit(lower[i+1:], noun) {
+			noun, weight = "convert "+noun, 1
+		} else if noun == moneyNoun {
 			if !slices.Contains(givingVerbs, verb) {
 				continue // a price
 			}

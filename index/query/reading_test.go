@@ -141,3 +141,25 @@ func TestGettersOnlyRead(t *testing.T) {
 		}
 	}
 }
+
+// TestQuantitiesInAnotherUnit checks that a quantity in another unit of its kind is to be converted, and
+// that an expression adds nothing that the request has anyway.
+func TestQuantitiesInAnotherUnit(t *testing.T) {
+	a, err := tokens.NewAnalyzer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, converts := range map[string]bool{
+		"what are 50 euros in another currency": true, "20 degrees in fahrenheit": true, "how much is 300 dollars in yen": true,
+		"what costs 50 euros in Paris": false, "20 degrees in the bedroom": false, "a trip of 30 miles to Boston": false,
+	} {
+		if got := slices.Contains(meanings(ParseRequest(a, text)), "convert"); got != converts {
+			t.Errorf("%s: converts %v", text, got)
+		}
+	}
+	for text, adds := range map[string]bool{"my notes to pdf": true, "convert my notes to pdf": false} {
+		if got := slices.Contains(meanings(ParseRequest(a, text)), "convert"); got != adds {
+			t.Errorf("%s: searches for convert as well: %v", text, got)
+		}
+	}
+}

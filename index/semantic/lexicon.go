@@ -148,7 +148,7 @@ func (v *WordVector) Cosine(o *WordVector) float32 {
 }
 
 // MinWordCosine is the minimum cosine of the vectors of two words of similar meaning.
-const MinWordCosine = 0.5
+const MinWordCosine = 0.55
 
 // UnlikeWords remembers, for one word, which words are known not to be similar to it. It may be used by
 // many goroutines at once.

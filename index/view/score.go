@@ -29,7 +29,7 @@ const (
 	// only make the field longer, and so lower the score.
 	maxCount = 3
 	// cosineWeight is the weight of a cosine relative to the score of words.
-	cosineWeight = 2
+	cosineWeight = 2.5
 )
 
 // A fieldWeight is the weight of a field, and its usual length in terms, measured over 100,000

@@ -40,8 +40,8 @@ func TestTableMatchesSources(t *testing.T) {
 		}
 		checked++
 	}
-	if checked != 4 {
-		t.Errorf("%d files checked, want the table and three that it was made from", checked)
+	if checked != 5 {
+		t.Errorf("%d files checked, want the table and four that it was made from", checked)
 	}
 }
 

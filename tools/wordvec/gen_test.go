@@ -168,7 +168,7 @@ func trainSample(t *testing.T, seed uint64, workers int) []row {
 	o.temperatures = []float32{.1, .15}
 	o.rate = .02 // few steps: long ones
 	o.repeats = 2
-	rows, err := learned(sample(t), "", o, io.Discard)
+	rows, err := learned(sample(t), lists{requests: "=Book a table\t=table book\tcarette for people\n"}, o, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}

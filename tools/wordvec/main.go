@@ -96,7 +96,7 @@ func (s sources) files() ([]string, error) {
 
 // generate trains, and writes the table and the digests.
 func generate(from sources, out string, o options) error {
-	rows, err := learned(from, koreanList, o, os.Stdout)
+	rows, err := learned(from, lists{koreanList, requestList}, o, os.Stdout)
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,8 @@ func generate(from sources, out string, o options) error {
 		fmt.Fprintf(&b, "%x  %s\n", h.Sum(nil), strings.TrimSuffix(filepath.Base(name), ".zst"))
 	}
 	for _, part := range []struct{ name, bytes string }{
-		{"tools/wordvec/frames.txt", frameList}, {"tools/wordvec/korean.txt", koreanList}, {filepath.Base(out), string(packed)},
+		{"tools/wordvec/frames.txt", frameList}, {"tools/wordvec/korean.txt", koreanList},
+		{"tools/wordvec/requests.tsv", requestList}, {filepath.Base(out), string(packed)},
 	} {
 		sum := sha256.Sum256([]byte(part.bytes))
 		fmt.Fprintf(&b, "%s  %s\n", hex.EncodeToString(sum[:]), part.name)
@@ -146,7 +147,7 @@ func writeSamples(services, out string) error {
 
 // writeText trains and writes a table that wordvec.Read reads.
 func writeText(from sources, out string, o options) error {
-	rows, err := learned(from, koreanList, o, os.Stdout)
+	rows, err := learned(from, lists{koreanList, requestList}, o, os.Stdout)
 	if err != nil {
 		return err
 	}
@@ -170,12 +171,19 @@ func writeText(from sources, out string, o options) error {
 	return file.Close()
 }
 
-// findRun is the stream of chance of the first training; lower ones have other
+// firstRun is the stream of chance of the first training; lower ones have other
 // uses.
 const firstRun = 16
 
+// The lists are texts written for the training, in the form of their files.
+type lists struct{ korean, requests string }
+
 // learned reads what there is to learn from and learns it.
-func learned(from sources, korean string, o options, log io.Writer) ([]row, error) {
+func learned(from sources, written lists, o options, log io.Writer) ([]row, error) {
+	groups, err := parseRequests(written.requests)
+	if err != nil {
+		return nil, fmt.Errorf("requests.tsv: %w", err)
+	}
 	synsets, err := readWordNet(from.dict)
 	if err != nil {
 		return nil, fmt.Errorf("read WordNet: %w", err)
@@ -189,8 +197,10 @@ func learned(from sources, korean string, o options, log io.Writer) ([]row, erro
 		return nil, fmt.Errorf("read the encoder: %w", err)
 	}
 	raw := slices.Concat(wordNetExamples(synsets), operationExamples(all), paraphrases(all, o.seed), descriptions(all, o.seed))
+	requests := requestExamples(groups)
+	raw = append(raw, slices.Repeat(requests, o.requestRepeats)...)
 	frames := strings.Split(strings.TrimSpace(frameList), "\n")
-	v := newVocabulary(count(raw), wanted(korean, frames), o.words)
+	v := newVocabulary(count(raw), wanted(written.korean, frames), o.words)
 	examples := v.examples(raw)
 	glove, err := readGloVe(from.glove, v.number)
 	if err != nil {
@@ -205,14 +215,16 @@ func learned(from sources, korean string, o options, log io.Writer) ([]row, erro
 		for _, f := range frames {
 			m.frames = append(m.frames, v.numbers(wordsOf(f)))
 		}
-		m.train(examples, rand.New(rand.NewPCG(o.seed, firstRun+uint64(i))), log)
+		r := rand.New(rand.NewPCG(o.seed, firstRun+uint64(i)))
+		m.train(examples, r, log)
+		m.finish(v.examples(requests), r, log)
 		tables[i] = m.rows(v)
 	}
 	tables = append(tables, taught(v, e, alone, raw, o, log))
 	factors := slices.Repeat([]float32{1}, len(tables))
 	factors[len(factors)-1] = taughtFactor
 	rows := squeezed(tables, factors, o.dim, o.seed)
-	translated, err := koreanRows(korean, rows)
+	translated, err := koreanRows(written.korean, rows)
 	if err != nil {
 		return nil, fmt.Errorf("korean.txt: %w", err)
 	}

@@ -16,6 +16,11 @@ type options struct {
 	batch   int
 	epochs  int
 	rate    float32 // of Adam at the beginning; it falls to nothing in a straight line
+	// The requests of people are among the examples so often. Then the training goes on with them
+	// alone: so many epochs, at this rate and temperature.
+	requestRepeats                int
+	finishEpochs                  int
+	finishRate, finishTemperature float32
 	// For each there is a training; squeeze.go makes one table of them all. A low
 	// one looks at the nearest wrong texts, a high one at all of them.
 	temperatures []float32
@@ -30,6 +35,7 @@ type options struct {
 var defaults = options{
 	words: 24_000, dim: 256, learned: 300, batch: 256, epochs: 2, rate: 2e-3, temperatures: []float32{.13},
 	drop: .3, framed: .4, sentences: 32_000, repeats: 12, seed: 1, workers: 2,
+	requestRepeats: 3, finishEpochs: 20, finishRate: 1e-3, finishTemperature: .1,
 }
 
 // A model is a bag of words: a text is the sum of its words' vectors, each times
@@ -96,6 +102,17 @@ func (m *model) train(examples []example, r *rand.Rand, log io.Writer) {
 		}
 		fmt.Fprintf(log, "temperature %v, epoch %d: loss %.4f\n", m.temperature, epoch+1, loss/float64(max(batches, 1)))
 	}
+}
+
+// finish goes on with the requests of people alone. Among all examples they are few, and the texts of
+// dictionaries that they are held against there are easily told apart from them.
+func (m *model) finish(requests []example, r *rand.Rand, log io.Writer) {
+	m.epochs, m.rate, m.temperature = m.finishEpochs, m.finishRate, m.finishTemperature
+	for _, means := range [][]float32{m.v1, m.v2, m.w1, m.w2} {
+		clear(means)
+	}
+	clear(m.seen)
+	m.train(requests, r, log)
 }
 
 // step learns from one batch: the two texts of an example must be nearer to
