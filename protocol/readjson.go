@@ -288,6 +288,13 @@ func (r *jsonReader) convertError(err error, pointer string, start int) error {
 	return r.newError(Invalid, pointer, offset, "this is not JSON: %s", message)
 }
 
+// wordValues are words of other languages in place of a value of JSON, and what to write.
+var wordValues = map[string]string{
+	"True": "write true", "TRUE": "write true", "yes": "write true", "False": "write false", "FALSE": "write false", "no": "write false",
+	"None": "write null", "NULL": "write null", "Null": "write null", "nil": "write null", "undefined": "write null, or leave the member out",
+	"NaN": "write a number, or leave the member out", "Infinity": "write a number, or leave the member out",
+}
+
 // describeMistake describes common mistakes at an offset in plain words; it returns "" for others.
 // message is that of the decoder.
 func describeMistake(text []byte, offset int, message string) string {
@@ -298,29 +305,66 @@ func describeMistake(text []byte, offset int, message string) string {
 		return ""
 	}
 	c := text[offset]
-	inString := strings.Contains(message, "in string")
 	switch {
-	case inString && (c == '\n' || c == '\r' || c == '\t'):
-		return `a line break or tab inside a string is written \n or \t`
-	case inString:
+	case strings.Contains(message, "escape sequence"):
+		return "a backslash in a string begins an escape, and this one does not exist; a backslash itself is written \\\\"
+	case strings.Contains(message, "in string"):
+		if c == '\n' || c == '\r' || c == '\t' {
+			return `a line break or tab inside a string is written \n or \t`
+		}
 		return ""
+	case strings.Contains(message, "in number"):
+		return "a number needs a digit here, as in 1.0"
 	case c == ',':
 		rest := bytes.TrimLeft(text[offset+1:], " \t\r\n")
 		if len(rest) > 0 && (rest[0] == '}' || rest[0] == ']') {
 			return "there is a comma before the closing bracket"
 		}
+		return "there is a comma too many"
 	case c == '/' || c == '#':
 		return "JSON has no comments"
-	case c == '\'':
-		return "names and strings must be in double quotes"
+	case c == '\'' || c == '`' || hasTypographicQuote(text[offset:]):
+		return "names and strings must be in double quotes (\")"
+	}
+	_, afterObject := strings.CutSuffix(message, "after object value (expecting ',' or '}')")
+	_, afterArray := strings.CutSuffix(message, "after array element (expecting ',' or ']')")
+	switch {
+	case afterObject && c == ']':
+		return "an object is not closed: } is missing before this ]"
+	case afterArray && c == '}':
+		return "an array is not closed: ] is missing before this }"
+	case (afterObject || afterArray) && offset > 0 && isDigit(text[offset-1]) && (isDigit(c) || isLetter(c)):
+		return "a number in JSON has no leading zero and no letters"
+	case afterObject || afterArray:
+		return "a comma is missing before this, or the string before it ends too early"
+	case strings.Contains(message, "after object name"):
+		return "a colon is missing after the name"
+	case strings.Contains(message, "start of value") && (c == '.' || c == '+'):
+		return "a number begins with a digit or a minus sign, as in 0.5"
 	case isLetter(c) && strings.Contains(message, "start of value"):
 		word := text[offset:]
 		if end := bytes.IndexFunc(word, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }); end >= 0 {
 			word = word[:end]
 		}
-		return Quote(string(word[:min(len(word), 200)])) + " is not a value; names and strings must be in double quotes"
+		quoted := Quote(string(word[:min(len(word), 200)]))
+		if rest := bytes.TrimLeft(text[offset+len(word):], " \t\r\n"); len(rest) > 0 && rest[0] == ':' {
+			return "the name " + quoted + " must be in double quotes"
+		}
+		if instead := wordValues[string(word)]; instead != "" {
+			return quoted + " is not a value of JSON; " + instead
+		}
+		return quoted + " is not a value; names and strings must be in double quotes"
 	}
 	return ""
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+// hasTypographicQuote reports whether a text begins with a quotation mark of print, which word
+// processors write in place of ".
+func hasTypographicQuote(text []byte) bool {
+	r, _ := utf8.DecodeRune(text)
+	return strings.ContainsRune("“”„‟‘’‚‛«»‹›″＂", r)
 }
 
 // quotedAt returns the JSON string literal at the beginning of text, or nil.

@@ -39,7 +39,7 @@ func (c *checker) readCapabilities(root *protocol.Node) {
 }
 
 func (c *checker) readCapability(n *protocol.Node, seen map[string]bool) Capability {
-	c.checkNestedMembers(n, memberNames["/capabilities/*"])
+	c.checkNestedMembers(n, "/capabilities/*")
 	item := Capability{
 		ID:          c.readID(n, seen),
 		Description: c.readTextMember(n, "description", textRule{missing: "AI407", kind: "AI408", length: "AI409", max: 200}),

@@ -21,7 +21,7 @@ func (c *checker) readAuth(root *protocol.Node) {
 	if n == nil {
 		return
 	}
-	c.checkNestedMembers(n, memberNames["/auth"])
+	c.checkNestedMembers(n, "/auth")
 	a := &Auth{Type: c.authType(n), Header: c.authHeader(n), Docs: c.readURI(n, "docs", "AI505")}
 	c.doc.Auth = a
 	header := n.Member("header")
@@ -127,7 +127,7 @@ func (c *checker) tokenHints(root *protocol.Node) {
 	if n == nil {
 		return
 	}
-	c.checkNestedMembers(n, memberNames["/token_hints"])
+	c.checkNestedMembers(n, "/token_hints")
 	c.doc.TokenHints = TokenHints{
 		CompactMode:    c.readBoolean(n, "compact_mode", "AI601"),
 		FieldFiltering: c.readBoolean(n, "field_filtering", "AI601"),
@@ -140,7 +140,7 @@ func (c *checker) rateLimits(root *protocol.Node) {
 	if n == nil {
 		return
 	}
-	c.checkNestedMembers(n, memberNames["/rate_limits"])
+	c.checkNestedMembers(n, "/rate_limits")
 	if m := n.Member("requests_per_minute"); m != nil {
 		if m.Kind != protocol.Number || !positiveInteger(m.Text) {
 			c.Add("AI701", m, "requests_per_minute is not a positive whole number", "write a number such as 60, without quotes")

@@ -1,6 +1,7 @@
 package aidiscovery
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -165,7 +166,7 @@ func (c *checker) readDocument(root *protocol.Node) *Document {
 	if c.strict {
 		for _, m := range root.Items {
 			if top := memberNames[""]; !slices.Contains(top, m.Key) {
-				c.AddKey("AI219", m, "the draft has no top-level member "+protocol.Quote(m.Key), "remove it, or move it into meta"+suggestNearest(top, m.Key))
+				c.AddKey("AI219", m, "the draft has no top-level member "+protocol.Quote(m.Key), suggestPlace("", m.Key))
 			}
 		}
 	}
@@ -232,25 +233,70 @@ func (c *checker) readObject(root *protocol.Node, name string) *protocol.Node {
 	return nil
 }
 
-// checkNestedMembers warns of members that the draft does not define (its JSON Schema
-// forbids them, its text does not).
-func (c *checker) checkNestedMembers(n *protocol.Node, names []string) {
+// checkNestedMembers warns of members of the object of a shape that the draft does not define (its
+// JSON Schema forbids them, its text does not).
+func (c *checker) checkNestedMembers(n *protocol.Node, shape string) {
 	if !c.strict {
 		return
 	}
 	for _, m := range n.Items {
-		if !slices.Contains(names, m.Key) {
-			c.AddKey("AI220", m, "the draft does not define "+protocol.Quote(m.Key)+" here", "remove it, or move it into meta"+suggestNearest(names, m.Key))
+		if !slices.Contains(memberNames[shape], m.Key) {
+			c.AddKey("AI220", m, "the draft does not define "+protocol.Quote(m.Key)+" here", suggestPlace(shape, m.Key))
 		}
 	}
 }
 
-// suggestNearest adds "; did you mean X?" when name is probably one of names.
-func suggestNearest(names []string, name string) string {
-	if near := english.NearName(name, names); near != "" {
-		return "; did you mean " + near + "?"
+// otherNames are names that other formats use for members of the draft, in lower case without
+// underscores and hyphens.
+var otherNames = map[string]string{
+	"url": "endpoint", "uri": "endpoint", "path": "endpoint", "href": "endpoint",
+	"verb": "method", "httpmethod": "method",
+	"parameters": "params", "arguments": "params", "args": "params", "input": "params", "inputs": "params", "inputschema": "params",
+	"response": "returns", "responses": "returns", "result": "returns", "output": "returns", "outputs": "returns", "outputschema": "returns",
+	"operationid": "id", "summary": "description",
+	"authentication": "auth", "authorization": "auth", "security": "auth",
+	"categories": "category", "tags": "category", "languages": "language", "lang": "language", "locale": "language",
+	"tools": "capabilities", "endpoints": "capabilities", "operations": "capabilities", "actions": "capabilities", "skills": "capabilities",
+	"updated": "last_updated", "lastmodified": "last_updated",
+}
+
+// maxKnownName is the maximum length of a name that the draft or another format has.
+const maxKnownName = 32
+
+var wordSeparators = strings.NewReplacer("_", "", "-", "")
+
+// suggestPlace returns the help for a member that the draft does not define in the object of a
+// shape: its name there, the object that has it, or else the place for members of one's own.
+func suggestPlace(shape, name string) string {
+	const otherwise = "remove it, or move it into meta"
+	if near := english.NearName(name, memberNames[shape]); near != "" {
+		return "did you mean " + near + "? Otherwise " + otherwise
 	}
-	return ""
+	if len(name) > maxKnownName {
+		return otherwise
+	}
+	draftName := cmp.Or(otherNames[strings.ToLower(wordSeparators.Replace(name))], name)
+	if draftName != name && slices.Contains(memberNames[shape], draftName) {
+		return "the draft calls it " + draftName
+	}
+	for _, of := range []struct{ shape, move string }{
+		{"", "move it to the top level of the document"},
+		{"/service", "move it into service"},
+		{"/auth", "move it into auth"},
+		{"/rate_limits", "move it into rate_limits"},
+		{"/token_hints", "move it into token_hints"},
+		{"/meta", "move it into meta"},
+		{"/capabilities/*", "move it into a capability"},
+	} {
+		if of.shape == shape || !slices.Contains(memberNames[of.shape], draftName) {
+			continue
+		}
+		if draftName != name {
+			return of.move + ", where the draft calls it " + draftName
+		}
+		return of.move
+	}
+	return otherwise
 }
 
 // describeKind returns the name of a kind with its article: "an array".

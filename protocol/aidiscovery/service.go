@@ -25,7 +25,7 @@ func (c *checker) readService(root *protocol.Node) {
 		c.Add("AI215", n, "service is "+describeKind(n.Kind)+", not an object", `write "service": {"name": …, "description": …}`)
 		return
 	}
-	c.checkNestedMembers(n, memberNames["/service"])
+	c.checkNestedMembers(n, "/service")
 	s := &c.doc.Service
 	s.Name = c.readTextMember(n, "name", textRule{missing: "AI301", kind: "AI302", length: "AI303", max: 100})
 	s.Description = c.readTextMember(n, "description", textRule{missing: "AI304", kind: "AI305", length: "AI306", max: 300})
