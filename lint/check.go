@@ -15,6 +15,7 @@ import (
 	"gazetteer/protocol"
 	"gazetteer/protocol/agis"
 	"gazetteer/protocol/aidiscovery"
+	"gazetteer/protocol/english"
 )
 
 // An Input is one text to check.
@@ -311,7 +312,27 @@ func unreadableFinding(in Input, guess Guess, syntax error) protocol.Finding {
 	}
 	f := newFinding("DOC101", "the kind of this document cannot be determined", help)
 	f.Line, f.Column = 1, 1
+	if m, sign := misspeltSign(in.Text); m != nil {
+		f.Message += ": it has the member " + protocol.Quote(m.Key)
+		f.Help = "did you mean " + sign + "? Letter case matters"
+		f.Line, f.Column, f.Pointer = m.KeyLine, m.KeyColumn, m.Pointer
+	}
 	return f
+}
+
+// misspeltSign returns the member of a text whose name is probably that of a format, and the right
+// name; nil if there is none.
+func misspeltSign(text []byte) (m *protocol.Node, sign string) {
+	root, _, err := Tree(text)
+	if err != nil || root.Kind != protocol.Object {
+		return nil, ""
+	}
+	for _, m := range root.Items {
+		if sign := english.NearName(m.Key, []string{"aiendpoint", "agis"}); sign != "" {
+			return m, sign
+		}
+	}
+	return nil, ""
 }
 
 // describeSigns lists the members that identify each format.

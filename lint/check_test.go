@@ -406,3 +406,17 @@ func TestNearlyJSON(t *testing.T) {
 		t.Errorf("valid %v, failed %v, findings\n%s", r.Valid, r.Failed(), strings.Join(got, "\n"))
 	}
 }
+
+// A document whose first member is misspelt gets a question, not a list of formats.
+func TestMisspeltSign(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"aiEndpoint": "1.0", "service": {}}`: "did you mean aiendpoint? Letter case matters",
+		`{"ai-endpont": "1.0"}`:                "did you mean aiendpoint? Letter case matters",
+		"AGIS: \"1.0\"\nservice: X\n":          "did you mean agis? Letter case matters",
+	} {
+		result := lint.Check(lint.Input{Name: "x", Text: []byte(text)}, lint.Options{})
+		if len(result.Findings) != 1 || result.Findings[0].Code != "DOC101" || result.Findings[0].Help != want {
+			t.Errorf("%s: %+v", text, result.Findings)
+		}
+	}
+}

@@ -528,3 +528,32 @@ func TestLanguagesAreSuggested(t *testing.T) {
 		}
 	}
 }
+
+// A member that the draft does not define is one of its own under another name, or in another object,
+// more often than one that somebody added.
+func TestUnknownMembersAreExplained(t *testing.T) {
+	for _, c := range []struct{ old, new, pointer, help string }{
+		{`"endpoint": "/notes"`, `"url": "/notes"`, "/capabilities/0/url", "the draft calls it endpoint"},
+		{`"method": "GET"`, `"verb": "GET"`, "/capabilities/0/verb", "the draft calls it method"},
+		{`"method": "GET"`, `"method": "GET", "parameters": {}`, "/capabilities/0/parameters", "the draft calls it params"},
+		{`"method": "GET"`, `"method": "GET", "category": ["food"]`, "/capabilities/0/category", "move it into service"},
+		{`"auth":`, `"authentication":`, "/authentication", "the draft calls it auth"},
+		{`"auth":`, `"languages": ["en"], "auth":`, "/languages", "move it into service, where the draft calls it language"},
+		{`"auth":`, `"rate_limit": 1, "auth":`, "/rate_limit", "did you mean rate_limits? Otherwise remove it, or move it into meta"},
+		{`"name": "Notes"`, `"name": "Notes", "auth": {}`, "/service/auth", "move it to the top level of the document"},
+		{`"auth":`, `"contact": "a", "auth":`, "/contact", "remove it, or move it into meta"},
+	} {
+		text := strings.Replace(base, c.old, c.new, 1)
+		if text == base {
+			t.Fatalf("the base document has no %s", c.old)
+		}
+		_, findings, err := aidiscovery.Parse([]byte(text), options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(findings, func(f protocol.Finding) bool { return f.Pointer == c.pointer })
+		if i < 0 || findings[i].Help != c.help {
+			t.Errorf("%s: %+v", c.new, findings)
+		}
+	}
+}

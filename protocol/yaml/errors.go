@@ -24,7 +24,7 @@ var mistakes = []struct{ parser, plain, help string }{
 	{"did not find expected key", "this line does not fit the ones above", "let names that belong together begin in the same column, and put texts with quotes or brackets inside in quotes as a whole"},
 	{"did not find expected '-' indicator", "an entry of this list has no dash", "write a dash and a space before each entry, all in one column"},
 	{"did not find expected ',' or ']'", "a list in brackets is not closed", "write the ] that is missing, or a comma between two entries"},
-	{"did not find expected ',' or '}'", "a mapping in braces is not closed", "write the } that is missing, or a comma between two fields"},
+	{"did not find expected ',' or '}'", "a mapping in braces is not closed", "write the } that is missing, or a comma between two fields; put a path such as /table/{id} in quotes"},
 	{"did not find expected node content", "a value is missing", "write a value, or remove the comma or bracket"},
 	{"tab", "there is a tab where only spaces are allowed", "indent with spaces"},
 	{"cannot start any token", "a text without quotes may not begin with this character", "put the text in quotes"},
