@@ -53,8 +53,12 @@ func findNearest(word string, names []string) []string {
 	return out
 }
 
-// Question returns "did you mean X or Y?" for the names close to word, and "" when none is.
+// Question returns "did you mean X or Y?" for the names close to word, and "" when none is, or when
+// the word is one of the names.
 func Question(word string, names []string) string {
+	if slices.Contains(names, word) {
+		return ""
+	}
 	near := findNearest(word, names)
 	if len(near) == 0 {
 		return ""

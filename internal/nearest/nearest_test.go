@@ -19,3 +19,13 @@ func TestFind(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// A word that is one of the names needs no question.
+func TestNoQuestionForKnownName(t *testing.T) {
+	if got := Question("BOOK", []string{"BOOK", "BOOKS"}); got != "" {
+		t.Error(got)
+	}
+	if got := Question("BOOKZ", []string{"BOOK", "BOOKS"}); got == "" {
+		t.Error("no question about BOOKZ")
+	}
+}

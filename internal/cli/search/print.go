@@ -14,6 +14,7 @@ import (
 	"gazetteer/index"
 	"gazetteer/internal/cli"
 	"gazetteer/lint/format"
+	"gazetteer/protocol/agis/agishttp"
 )
 
 // searchAnswer is the part of an answer that a user reads.
@@ -138,6 +139,8 @@ func printHitLines(a *verbs, h index.Hit, now time.Time, more ...remark) {
 	field("call", formatCall(o))
 	if h.Also != nil {
 		field("or", formatCall(document.Operation{ID: h.Also.ID, Verb: h.Also.Verb, Call: h.Also.Call}))
+	} else if address, err := call.HTTPBinding(o); err == nil {
+		field("or", "POST "+address+" with "+agishttp.MethodHeader+": "+o.Verb+", if the service has the HTTP binding of AGIS")
 	}
 	field("with", formatParameters(o.Parameters))
 	field("effect", formatEffect(h.Effect))

@@ -2,6 +2,7 @@ package search
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,12 +17,22 @@ import (
 
 func (a *verbs) printOffers(page api.OrchestratePage, view viewFlags) {
 	now := a.Environment.Now()
+	var reasons []string // why operations have no agent
 	for _, o := range page.Operations {
 		if view.long {
 			a.printOffer(o, now)
-		} else {
-			a.printOfferLines(o)
+			continue
 		}
+		a.printOfferLines(o)
+		if o.None != "" && !slices.Contains(reasons, o.None) {
+			reasons = append(reasons, o.None)
+		}
+	}
+	for _, reason := range reasons {
+		fmt.Fprintf(a.Out, "No agent: %s.\n", format.Visible(reason))
+	}
+	if len(reasons) > 0 {
+		fmt.Fprintln(a.Out, "--long shows how such an operation is called; --joined leaves it out.")
 	}
 	switch n := len(page.Operations); {
 	case n > 0:
@@ -62,7 +73,7 @@ func (a *verbs) printOfferLines(o answer.ServedOperation) {
 		a.printColumns("  "+string(agent.Strength)+"  "+formatAgent(agent), "", inbox)
 	}
 	if o.None != "" {
-		a.printColumns("  no agent", "", o.None)
+		fmt.Fprintln(a.Out, "  no agent")
 	}
 }
 

@@ -76,17 +76,19 @@ const (
 	placeWidth = 30
 )
 
-// printColumns writes one line of three columns: a name, a host, and a text.
+// printColumns writes one line of three columns: a name, a host, and a text. A long name takes room
+// from the second column, so that the third one stays aligned if it can.
 func (a *verbs) printColumns(name, place, text string) {
 	style := cli.NewStyle(a.Out)
 	name, place, text = format.Visible(name), format.Visible(place), format.Visible(text)
-	used := max(nameWidth, utf8.RuneCountInString(name)) + 2 + max(placeWidth, utf8.RuneCountInString(place)) + 2
+	first := max(nameWidth, utf8.RuneCountInString(name)) + 2
+	used := max(nameWidth+2+placeWidth, first+utf8.RuneCountInString(place)) + 2
 	if width := terminalWidth(a); width > 0 && used+utf8.RuneCountInString(text) > width {
 		runes := []rune(text)
 		text = string(runes[:max(0, min(len(runes), width-used-1))]) + "…"
 	}
 	pad := func(s string, width int) string { return strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s))) }
-	line := style.Bold(name) + pad(name, nameWidth) + "  " + style.Accent(place) + pad(place, placeWidth) + "  " + text
+	line := style.Bold(name) + pad(name, first) + style.Accent(place) + pad(place, used-first) + text
 	fmt.Fprintln(a.Out, strings.TrimRight(line, " "))
 }
 
