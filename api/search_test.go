@@ -385,7 +385,7 @@ func TestExports(t *testing.T) {
 		t.Errorf("got %+v", functions)
 	}
 	lines := h.get("/api/v1/search?verb=BOOK&as=curl", 200)
-	if got := lines.Header.Get("Content-Type"); !strings.HasPrefix(got, "text/plain") || bytes.Count(lines.body, []byte("\ncurl ")) != 5 || !bytes.Contains(lines.body, []byte("# omitted: 1 ")) {
+	if got := lines.Header.Get("Content-Type"); !strings.HasPrefix(got, "text/plain") || bytes.Count(lines.body, []byte("\ncurl ")) != 6 || !bytes.Contains(lines.body, []byte("\n# X-AGIS-Method: ")) {
 		t.Errorf("%s: %s", got, lines.body)
 	}
 	chosen := h.post("/api/v1/export", `{"as": "mcp", "operations": ["s1.shops.example/ai/list_tables", "ristorante.example/agis/BOOK /reservation", "s0.shops.example/ai/list_tables"]}`, 200)

@@ -58,8 +58,18 @@ func TestCallOverAGTP(t *testing.T) {
 	if h.Parameters[1].In != "body" || len(h.Missing) > 0 {
 		t.Errorf("got %+v", h)
 	}
-	if line, ok := h.Curl(); ok {
-		t.Errorf("curl would call AGTP: %s", line)
+	line, _ := h.Curl()
+	if want := `curl --globoff --request POST 'https://hotel.example/room/{id}' --header 'X-AGIS-Method: BOOK' --header 'X-AGIS-Grammar: AGIS/1.0' --header 'Content-Type: application/json' --data-raw '{}'`; line != want {
+		t.Errorf("got  %s\nwant %s", line, want)
+	}
+	o.Parameters[1].Required = true
+	h = call.Of(o, document.Service{})
+	line, _ = h.Curl()
+	if want := `--header 'Content-Type: application/json' --data-raw '{"nights":"{nights}"}'`; !strings.HasSuffix(line, want) {
+		t.Errorf("got %s, want %s at the end", line, want)
+	}
+	if program, ok := h.Python(); !ok || !strings.Contains(program, `"X-AGIS-Method": "BOOK"`) {
+		t.Errorf("got %s", program)
 	}
 }
 
@@ -69,6 +79,9 @@ func TestOnlyAGTP(t *testing.T) {
 		h := call.Of(document.Operation{Verb: "BOOK", Path: "/book", Call: document.Call{Protocol: "agtp", URL: address}}, document.Service{})
 		if h.HTTPBinding != want || (h.OnlyAGTP == "") != (want != "") {
 			t.Errorf("%q: http_binding %q, only_agtp %q", address, h.HTTPBinding, h.OnlyAGTP)
+		}
+		if line, ok := h.Curl(); ok != (want != "") {
+			t.Errorf("%q: curl would call AGTP: %s", address, line)
 		}
 	}
 }
@@ -128,6 +141,16 @@ func TestLinesAreSafeToPaste(t *testing.T) {
 			continue
 		}
 		checkLine(t, line)
+		over := call.Of(document.Operation{Verb: bad, Path: "/" + bad, Call: document.Call{Protocol: "agtp", URL: "agtp://a.example"}, Parameters: []document.Parameter{{Name: bad}}}, document.Service{})
+		if line, ok := over.Curl(); ok {
+			t.Errorf("the verb %q gives %s", bad, line)
+		}
+		over.Method = "BOOK"
+		if line, ok := over.Curl(); ok {
+			checkLine(t, line)
+		} else {
+			t.Errorf("the path %q gives no line", bad)
+		}
 		for name, shell := range shells {
 			dir := t.TempDir()
 			command := exec.Command(shell)
@@ -252,6 +275,11 @@ func TestTools(t *testing.T) {
 	agtp.Call = document.Call{Protocol: "agtp", URL: "agtp://a.example"}
 	lines := call.ToCurl(call.Tools([]call.ToolSource{{Host: "a.example", Operation: table}, {Host: "b.example", Operation: agtp}}))
 	if strings.Count(lines, "\n") != 2 || !strings.Contains(lines, "\n# omitted: 1 ") {
+		t.Errorf("got %s", lines)
+	}
+	agtp.Verb, agtp.Path = "BOOK", "/table"
+	lines = call.ToCurl(call.Tools([]call.ToolSource{{Host: "a.example", Operation: table}, {Host: "b.example", Operation: agtp}}))
+	if strings.Count(lines, "\n") != 3 || !strings.Contains(lines, "'https://a.example/table?lang={lang}'") || !strings.Contains(lines, "\n# X-AGIS-Method: ") {
 		t.Errorf("got %s", lines)
 	}
 }

@@ -2,17 +2,21 @@ package call
 
 import (
 	"encoding/json"
+	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
 	"unicode"
 
 	"golang.org/x/net/idna"
+
+	"gazetteer/protocol/agis/agishttp"
 )
 
 // Curl returns a command line that calls the operation, with {name} where a value
-// has to be put in, and whether there can be one: curl speaks no AGTP, and what
-// the document does not tell cannot be made up.
+// has to be put in, and whether there can be one: what the document does not tell
+// cannot be made up. An operation over AGTP is called by the HTTP binding of AGIS,
+// if its address allows that.
 //
 // Whatever the document says, the line is one line of printable characters, and
 // every text of the document stands between single quotes without one inside, so
@@ -46,11 +50,17 @@ type sampleRequest struct {
 
 // sampleRequest makes a request of what the document tells; false when it does not tell enough.
 func (h How) sampleRequest() (sampleRequest, bool) {
-	address, ok := safeURL(h.URL)
-	if !ok || h.Protocol != "http" || !plainMethod.MatchString(h.Method) {
+	target, method := h.URL, h.Method
+	var r sampleRequest
+	if h.HTTPBinding != "" { // AGIS 10.1: the header has the verb, POST governs the transport alone
+		target, method = h.HTTPBinding, http.MethodPost
+		r.headers = [][2]string{{agishttp.MethodHeader, h.Method}, {agishttp.GrammarHeader, agishttp.Grammar}}
+	}
+	address, ok := safeURL(target)
+	if !ok || h.Protocol != "http" && h.HTTPBinding == "" || !plainMethod.MatchString(h.Method) {
 		return sampleRequest{}, false
 	}
-	r := sampleRequest{method: h.Method, address: address}
+	r.method, r.address = method, address
 	var asked []string
 	body := map[string]any{}
 	for _, p := range wantedParameters(h.Parameters) {

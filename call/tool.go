@@ -11,6 +11,7 @@ import (
 
 	"gazetteer/document"
 	"gazetteer/protocol"
+	"gazetteer/protocol/agis/agishttp"
 )
 
 // A ToolSource is one operation of one service with the data for a tool.
@@ -329,21 +330,26 @@ func ToFunctions(tools []Tool, next string) Functions {
 	return list
 }
 
-// ToCurl writes tools as lines for curl, one an operation. Those that curl cannot
-// call are counted in a last line, which a shell takes for a comment.
+// ToCurl writes tools as lines for curl, one an operation. The last lines, which a
+// shell takes for comments, explain the HTTP binding of AGIS if a line uses it, and
+// count the operations that curl cannot call.
 func ToCurl(tools []Tool) string {
 	var b strings.Builder
-	without := 0
+	without, bound := 0, false
 	for _, t := range tools {
 		line, ok := t.How.Curl()
 		if !ok {
 			without++
 			continue
 		}
+		bound = bound || t.How.HTTPBinding != ""
 		b.WriteString(line + "\n")
 	}
+	if bound {
+		b.WriteString("# " + agishttp.MethodHeader + ": an operation of the Agent Transfer Protocol (AGTP), called over HTTPS by the HTTP binding of AGIS (section 10.1), which a service may lack\n")
+	}
 	if without > 0 {
-		fmt.Fprintf(&b, "# omitted: %d that curl cannot call, because their document has no web address\n", without)
+		fmt.Fprintf(&b, "# omitted: %d that curl cannot call, because their document has no address for HTTP\n", without)
 	}
 	return b.String()
 }
