@@ -18,52 +18,62 @@ import (
 	"gazetteer/registry/evidence"
 )
 
-// The agent that the demo registers, and the service that it represents.
+// The agent with which the demo books a table, and the service that it represents.
 const (
 	demoHandle = "concierge"
 	demoDomain = "reservations.acme.test"
 )
 
-// checkAgent registers an agent over the public API, makes the owner of a domain name it, and
-// resolves it. An existing directory already has the agent.
+// checkAgent registers the agents that serve somebody over the public API, makes the owners of their
+// domains name them, and resolves them. An existing directory already has the agents.
 func (d *demo) checkAgent(ctx context.Context) (string, error) {
-	concierge, err := d.openParticipant(ctx, conciergeProfile())
-	if err != nil {
-		return "", err
+	var first string
+	all := representatives()
+	for i, r := range all {
+		p, err := d.openParticipant(ctx, r.profile)
+		if err != nil {
+			return "", err
+		}
+		if err := d.introduce(ctx, p, r.host); err != nil {
+			return "", err
+		}
+		if i == 0 {
+			d.concierge = p
+			first = fmt.Sprintf("%s → %s (%s/agents/%s)", p.airID, p.inbox, d.base, p.airID)
+		}
+		d.helpers.Go(func() { d.answerUntilDone(ctx, r, p) })
 	}
-	// In an existing directory the domain is already proved, but the small internet is new in each
-	// run: publish the proof again for the next recheck.
-	multikey := did.FormatMultikey(concierge.key.Public().(ed25519.PublicKey))
-	d.nameAgent(concierge.owner.String(), multikey)
-	if err := d.proveDomain(ctx, concierge); err != nil {
-		return "", err
+	return fmt.Sprintf("%s, and %d others", first, len(all)-1), nil
+}
+
+// introduce makes the owner of a host name an agent, proves that, and resolves the agent's handle. In
+// an existing directory the domain is already proved, but the small internet is new in each run: the
+// proof is published again for the next recheck.
+func (d *demo) introduce(ctx context.Context, p *participant, host string) error {
+	multikey := did.FormatMultikey(p.key.Public().(ed25519.PublicKey))
+	d.net.SetTXT(evidence.DomainLabel+"."+host, "gazetteer-agent="+p.owner.String()+"; key="+multikey)
+	if err := d.proveDomain(ctx, p, host); err != nil {
+		return err
 	}
 	var r search.Resolution
-	if err := d.getJSON(ctx, "/api/v1/resolve?name="+demoHandle, &r); err != nil {
-		return "", fmt.Errorf("resolve %s: %w", demoHandle, err)
+	if err := d.getJSON(ctx, "/api/v1/resolve?name="+p.handle, &r); err != nil {
+		return fmt.Errorf("resolve %s: %w", p.handle, err)
 	}
-	if r.Inbox != concierge.inbox || r.Key == nil || r.Key.PublicKeyMultibase != multikey {
-		return "", fmt.Errorf("%s resolves to the inbox %q and the key %v, want %q and %s", demoHandle, r.Inbox, r.Key, concierge.inbox, multikey)
+	if r.Inbox != p.inbox || r.Key == nil || r.Key.PublicKeyMultibase != multikey {
+		return fmt.Errorf("%s resolves to the inbox %q and the key %v, want %q and %s", p.handle, r.Inbox, r.Key, p.inbox, multikey)
 	}
-	d.concierge = concierge
-	d.helpers.Go(func() { d.runConcierge(ctx, concierge) })
-	return fmt.Sprintf("%s → %s (%s/agents/%s)", r.AirID, r.Inbox, d.base, r.AirID), nil
+	return nil
 }
 
-// nameAgent publishes an agent's AIR ID and key at the demo's domain.
-func (d *demo) nameAgent(id, multikey string) {
-	d.net.SetTXT(evidence.DomainLabel+"."+demoDomain, "gazetteer-agent="+id+"; key="+multikey)
-}
-
-// proveDomain makes the concierge prove that its domain names it.
-func (d *demo) proveDomain(ctx context.Context, concierge *participant) error {
+// proveDomain makes an agent prove that a host names it.
+func (d *demo) proveDomain(ctx context.Context, p *participant, host string) error {
 	server := &cli.Client{HTTP: http.DefaultClient, Base: d.base}
 	var proof air.DomainAnswer
-	if _, err := server.SendJSON(ctx, http.MethodPost, cli.AgentPath(concierge.airID, "/domains"), map[string]any{"domain": demoDomain}, cli.NewSigner(concierge.owner, concierge.key), &proof); err != nil {
-		return fmt.Errorf("prove the domain %s: %w", demoDomain, err)
+	if _, err := server.SendJSON(ctx, http.MethodPost, cli.AgentPath(p.airID, "/domains"), map[string]any{"domain": host}, cli.NewSigner(p.owner, p.key), &proof); err != nil {
+		return fmt.Errorf("prove the domain %s: %w", host, err)
 	}
 	if !proof.Proved {
-		return fmt.Errorf("the domain %s is not proved: %v", demoDomain, proof.Domain.Probes)
+		return fmt.Errorf("the domain %s is not proved: %v", host, proof.Domain.Probes)
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ func (d *demo) runChecks(ctx context.Context) (failed int, err error) {
 		{"every host has its expected outcome", d.checkOutcomes, false},
 		{"the servers saw a polite crawler", d.checkPoliteness, true},
 		{"intent phrases find their operation", d.checkSearch, false},
-		{"an agent registers and resolves to its inbox", d.checkAgent, false},
+		{"agents register and resolve to their inboxes", d.checkAgent, false},
 		{"who can BOOK a table? the service, and the inbox to write to", d.checkFind, false},
 		{"a sealed offer to book a table gets a counter, and a counter its acceptance", d.checkNegotiation, false},
 		{"a contract of a crawled operation is approved, and called through the tool host", d.checkTools, false},
@@ -66,6 +66,9 @@ func (d *demo) runChecks(ctx context.Context) (failed int, err error) {
 			mark, saw = "FAILED", err.Error()
 		}
 		report.Checks = append(report.Checks, outcome{c.name, err == nil, saw})
+		if !d.once {
+			saw = firstLines(saw)
+		}
 		d.printf("%s  %s: %s", mark, c.name, cli.VisibleLines(saw))
 	}
 	report.Visits = d.countVisits()
@@ -74,7 +77,22 @@ func (d *demo) runChecks(ctx context.Context) (failed int, err error) {
 		return failed, cli.WriteJSON(d.Out, report)
 	}
 	d.printf("\n%s in %.1f s: %d hosts known, %d visited now.", formatVerdict(failed), report.Took, report.Hosts, report.Visits)
+	if failed > 0 {
+		d.printf("Checks fail on a machine that is too busy: hosts then time out. Start the demo again, with an empty directory if you use --keep.")
+	}
 	return failed, nil
+}
+
+// maxLines is the number of lines of a failed check that a person is shown.
+const maxLines = 4
+
+// firstLines returns the first lines of a text, and says how many lines it leaves out.
+func firstLines(text string) string {
+	lines := strings.Split(text, "\n")
+	if len(lines) <= maxLines {
+		return text
+	}
+	return strings.Join(lines[:maxLines], "\n") + fmt.Sprintf("\n  … and %d more; demo --once shows all", len(lines)-maxLines)
 }
 
 func formatVerdict(failed int) string {

@@ -13,67 +13,106 @@ import (
 	"gazetteer/protocol/a2a/a2ahttp"
 )
 
-// conciergeProfile is the agent of the demo's restaurant. guestProfile is the agent that books a
-// table there.
-func conciergeProfile() profile {
-	return profile{demoHandle, "Demo concierge", "Books tables. Answers an offer with a counter-offer that names a deposit, and accepts a lower one.", []string{"BOOK", "CANCEL"}}
+// A representative is an agent that the demo runs for one of its services: it answers offers.
+type representative struct {
+	profile
+	host string
+	// An offer that the representative answers contains one of the words, in lower case.
+	words []string
+	// The texts of its answers: terms to an offer, other to an offer of something else, tooLow to a
+	// price below its lowest one.
+	terms, other, tooLow string
+	// The prices are in the smallest unit of any currency.
+	fullPrice, lowestPrice uint64
+}
+
+// representatives lists the agents that serve somebody; the first is the one of the restaurant, with
+// which the demo books a table.
+func representatives() []representative {
+	return []representative{
+		{
+			profile: profile{demoHandle, "Demo concierge", "Books tables. Answers an offer with a counter-offer that names a deposit, and accepts a lower one.", []string{"BOOK", "CANCEL"}},
+			host:    demoDomain,
+			words:   []string{"table", "book", "reserv", "seat", "dinner", "lunch", "예약", "자리"},
+			terms:   "The table is free. I hold it for a deposit, which you get back on arrival.",
+			other:   "I book tables, and nothing else.", tooLow: "The deposit is too small to hold a table.",
+			fullPrice: fullDeposit, lowestPrice: 300,
+		},
+		{
+			profile: profile{"parcel_desk", "Parcel desk", "Sends parcels. Answers an offer with the price of the parcel, and accepts a price that is a little lower.", []string{"SEND", "TRACK"}},
+			host:    "parcels.test",
+			words:   []string{"parcel", "package", "send", "deliver", "ship"},
+			terms:   "A courier collects the parcel today and delivers it tomorrow.",
+			other:   "I send parcels, and nothing else.", tooLow: "I cannot send a parcel for so little.",
+			fullPrice: 900, lowestPrice: 700,
+		},
+		{
+			profile: profile{"rosa_the_florist", "Rosa the Florist", "Sends flowers with a card. Answers an offer with the price of a bouquet.", []string{"SEND"}},
+			host:    "flowers.test",
+			words:   []string{"flower", "bouquet", "rose", "tulip", "card"},
+			terms:   "A bouquet of the season, delivered before noon, with your card.",
+			other:   "I send flowers, and nothing else.", tooLow: "The flowers alone cost more than that.",
+			fullPrice: 3500, lowestPrice: 2500,
+		},
+		{
+			profile: profile{"taxi_sol", "Taxi Sol", "Taxis en Málaga: responde a una oferta con el precio del viaje.", []string{"ORDER", "ESTIMATE"}},
+			host:    "taxi-sol.test",
+			words:   []string{"taxi", "viaje", "coche", "aeropuerto", "recog", "ride"},
+			terms:   "El taxi llega en diez minutos.",
+			other:   "Solo reservo taxis.", tooLow: "Por ese precio no es posible.",
+			fullPrice: 1800, lowestPrice: 1500,
+		},
+	}
 }
 
 func guestProfile() profile {
 	return profile{"demo_guest", "Demo guest", "Books a table when the demo starts.", []string{"BOOK"}}
 }
 
-// The concierge's terms, in the smallest unit of any currency.
-const (
-	fullDeposit  = 500
-	leastDeposit = 300
-)
+// fullDeposit is the price of the first representative.
+const fullDeposit = 500
 
-// bookingWords are the words that identify an offer to book a table: each offer contains one of
-// them.
-var bookingWords = [...]string{"table", "book", "reserv", "seat", "dinner", "lunch", "예약", "자리"}
-
-// composeReply returns the concierge's answer to a message; nil for one that needs none.
-func composeReply(body a2a.Body, now time.Time) a2a.Body {
+// composeReply returns the representative's answer to a message; nil for one that needs none.
+func (r *representative) composeReply(body a2a.Body, now time.Time) a2a.Body {
 	switch b := body.(type) {
 	case a2a.Offer:
-		if !slices.ContainsFunc(bookingWords[:], func(word string) bool { return strings.Contains(strings.ToLower(b.Description), word) }) {
-			return a2a.Decline{Reason: "I book tables, and nothing else."}
+		if !slices.ContainsFunc(r.words, func(word string) bool { return strings.Contains(strings.ToLower(b.Description), word) }) {
+			return a2a.Decline{Reason: r.other}
 		}
 		price := b.Price
-		price.AmountCents = max(price.AmountCents, fullDeposit)
-		return a2a.Counter{Description: "The table is free. I hold it for a deposit, which you get back on arrival.", Price: price, ExpiresAt: now.Add(15 * time.Minute)}
+		price.AmountCents = max(price.AmountCents, r.fullPrice)
+		return a2a.Counter{Description: r.terms, Price: price, ExpiresAt: now.Add(15 * time.Minute)}
 	case a2a.Counter:
-		if b.Price.AmountCents < leastDeposit {
-			return a2a.Decline{Reason: "The deposit is too small to hold a table."}
+		if b.Price.AmountCents < r.lowestPrice {
+			return a2a.Decline{Reason: r.tooLow}
 		}
 		return a2a.Accept{AcceptedPrice: b.Price}
 	}
 	return nil
 }
 
-// conciergePoll is the time that the concierge waits for mail in one request, conciergePause the
-// wait after a failed request.
+// mailPoll is the time that a representative waits for mail in one request, mailPause the wait after
+// a failed request.
 const (
-	conciergePoll  = 20 * time.Second
-	conciergePause = time.Second
+	mailPoll  = 20 * time.Second
+	mailPause = time.Second
 )
 
-// runConcierge answers the concierge's mail until ctx ends.
-func (d *demo) runConcierge(ctx context.Context, concierge *participant) {
+// answerUntilDone answers the mail of a representative until ctx ends.
+func (d *demo) answerUntilDone(ctx context.Context, r representative, p *participant) {
 	for cursor := ""; ctx.Err() == nil; {
-		batch, err := concierge.puller.Collect(ctx, cursor, conciergePoll)
+		batch, err := p.puller.Collect(ctx, cursor, mailPoll)
 		if err == nil {
 			cursor = batch.Cursor
-			err = concierge.answerMail(ctx)
+			err = p.answerMail(ctx, &r)
 		}
 		if err == nil || ctx.Err() != nil {
 			continue
 		}
 		if !a2ahttp.IsTransient(err) {
-			d.printf("The concierge cannot answer: %v", err)
+			d.printf("%s cannot answer: %v", r.name, err)
 		}
-		pause := time.NewTimer(conciergePause)
+		pause := time.NewTimer(mailPause)
 		select {
 		case <-pause.C:
 		case <-ctx.Done():
@@ -82,17 +121,17 @@ func (d *demo) runConcierge(ctx context.Context, concierge *participant) {
 	}
 }
 
-// answerMail answers each unread message once. A guest whose inbox refuses the answer does not
+// answerMail answers each unread message once, as the representative does. A guest whose inbox refuses the answer does not
 // delay the others. If an earlier run has already sent an answer, the second one breaks a rule of
 // its thread, which is no error.
-func (p *participant) answerMail(ctx context.Context) error {
+func (p *participant) answerMail(ctx context.Context, r *representative) error {
 	unread, err := p.box.Messages(ctx, mailbox.MessageFilter{Unread: true})
 	if err != nil {
 		return err
 	}
 	var problems error
 	for _, m := range slices.Backward(unread) {
-		if body := composeReply(m.Body(), time.Now()); body != nil && m.Refused == nil {
+		if body := r.composeReply(m.Body(), time.Now()); body != nil && m.Refused == nil {
 			err := p.sendAnswer(ctx, m, body)
 			if ctx.Err() != nil {
 				return ctx.Err()

@@ -22,9 +22,9 @@ import (
 	"gazetteer/internal/server"
 )
 
-// crawlTimeout bounds the crawl of the small internet. After it the demo lists the hosts without a
-// result.
-const crawlTimeout = 2 * time.Minute
+// stallTimeout is how long the crawl of the small internet may go on without a visit. After it the
+// demo lists the hosts without a result. The whole crawl has no limit: a busy machine needs many minutes.
+const stallTimeout = 2 * time.Minute
 
 func Command(a *cli.App) *cobra.Command {
 	d := demo{App: a}
@@ -60,8 +60,8 @@ type demo struct {
 	began    time.Time
 	progress *cli.Progress
 
-	concierge *participant   // nil until it is registered
-	helpers   sync.WaitGroup // the goroutine of the concierge
+	concierge *participant   // the first representative; nil until it is registered
+	helpers   sync.WaitGroup // the goroutines of the representatives
 
 	mu       sync.Mutex          // guards the following fields
 	waiting  map[string]struct{} // hosts without a result yet
@@ -235,37 +235,49 @@ func (d *demo) runChecksWhenReady(ctx context.Context, ready <-chan struct{}) er
 	if err != nil {
 		return err
 	}
+	if !d.once { // a check that failed is no reason to take the rest away
+		d.printInvitation()
+		return nil
+	}
 	if failed > 0 {
 		return exit.NotFoundf("%s failed", cli.Plural(failed, "check"))
-	}
-	if !d.once {
-		d.printInvitation()
 	}
 	return nil
 }
 
 // awaitCrawl waits until every reachable host has a result and the index contains all results.
 func (d *demo) awaitCrawl(ctx context.Context) error {
-	patience := time.NewTimer(crawlTimeout)
-	defer patience.Stop()
+	if err := d.awaitVisits(ctx, d.server.Store.CheckWrites); err != nil {
+		return err
+	}
+	return d.server.Index.WaitFor(ctx, d.server.Store.Head().Seq)
+}
+
+// awaitVisits waits until every expected host has a result, or until no host was visited for
+// [stallTimeout]. checkWrites reports that the store has no space: the crawler waits for space, the
+// demo does not.
+func (d *demo) awaitVisits(ctx context.Context, checkWrites func() error) error {
 	poll := time.NewTicker(time.Second)
 	defer poll.Stop()
-	for waiting := true; waiting; {
+	visits, changed := d.countVisits(), time.Now()
+	for {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-d.settled:
-			waiting = false
-		case <-patience.C:
-			d.progress.PrintLine("Not every host has a result after %s; the checks name them.", crawlTimeout)
-			waiting = false
-		case <-poll.C: // the crawler waits for space, the demo does not
-			if err := d.server.Store.CheckWrites(); err != nil {
+			return nil
+		case <-poll.C:
+			if err := checkWrites(); err != nil {
 				return fmt.Errorf("crawl the small internet: %w", err)
+			}
+			if n := d.countVisits(); n != visits {
+				visits, changed = n, time.Now()
+			} else if time.Since(changed) >= stallTimeout {
+				d.progress.PrintLine("Not every host has a result, and none was visited for %s; the checks name them.", stallTimeout)
+				return nil
 			}
 		}
 	}
-	return d.server.Index.WaitFor(ctx, d.server.Store.Head().Seq)
 }
 
 // barWidth is the width of the progress bar, in characters.
