@@ -6,7 +6,7 @@
 // each difference, the most severe first. Differences in form only are not changes: the order of
 // members, YAML instead of JSON, 0.010 instead of 0.01, a default written out.
 //
-// The kinds of changes and their severities are the table in kinds.go, which docs/diff.md explains.
+// The kinds of changes and their severities are the table in kinds.go, which docs/validate.md explains.
 package diff
 
 import (

@@ -40,7 +40,7 @@ func (c *comparison) describeOperation(o *operation) value {
 }
 
 // compareOperation compares one operation. For an operation that was replaced by another it reports
-// nothing else, because all differences have that cause.
+// only where and under which protection it is called now: all other differences have that cause.
 func (c *comparison) compareOperation(p pair) {
 	if p.renamed {
 		c.compareNames(p)
@@ -51,6 +51,7 @@ func (c *comparison) compareOperation(p pair) {
 	}
 	if relation == meaning.Replaced || c.methodContradicts(p) || c.verbContradicts(p) || relation == meaning.Rewritten && c.replacesContract(p) {
 		c.addChange(OperationReplaced, p.a.name, c.describeOperation(p.a), c.describeOperation(p.b))
+		c.compareProtection(p)
 		return
 	}
 	if relation == meaning.Rewritten {
@@ -170,15 +171,37 @@ func memberNames(n *protocol.Node) []string {
 	return names
 }
 
+// compareProtection compares what another operation under the same name does not explain: that it is
+// called at another host, without encryption or with weaker authentication. AGIS has this for the
+// service only.
+func (c *comparison) compareProtection(p pair) {
+	if c.a.kind != document.AI {
+		return
+	}
+	before := len(c.changes)
+	c.compareCalls(p)
+	c.compareOwnAuthentication(p)
+	kept := slices.DeleteFunc(c.changes[before:], func(change placed) bool { return change.Severity != High })
+	c.changes = c.changes[:before+len(kept)]
+}
+
+// compareOwnAuthentication compares the authentication of a capability. One that has none has that of
+// the service.
+func (c *comparison) compareOwnAuthentication(p pair) {
+	a, b := nilIfNull(p.a.node.Member("auth")), nilIfNull(p.b.node.Member("auth"))
+	if a != nil || b != nil {
+		c.compareMember(p.a.name, "auth", cmp.Or(a, c.a.memberAt("auth")), cmp.Or(b, c.b.memberAt("auth")))
+	}
+}
+
 func (c *comparison) compareCapability(p pair) {
 	c.compareCalls(p)
 	c.compareParams(p)
 	c.compareReturns(p)
+	c.compareOwnAuthentication(p)
 	c.eachMember(p.a.node, p.b.node, func(name string, a, b *protocol.Node) {
 		switch name {
-		case "id", "description", "endpoint", "method", "params", "returns":
-		case "auth": // what a capability leaves out is that of the service
-			c.compareMember(p.a.name, name, cmp.Or(a, c.a.memberAt("auth")), cmp.Or(b, c.b.memberAt("auth")))
+		case "id", "description", "endpoint", "method", "params", "returns", "auth":
 		default:
 			c.compareSemanticMember(p.a.name, name, a, b)
 		}
