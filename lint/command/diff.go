@@ -15,6 +15,7 @@ import (
 	"gazetteer/fetch"
 	"gazetteer/lint"
 	"gazetteer/lint/format"
+	"gazetteer/protocol"
 )
 
 // Diff returns the command that compares two versions of a document.
@@ -123,6 +124,9 @@ func (d *diffRun) readSide(ctx context.Context, arg string) ([]diff.Input, error
 			continue
 		}
 		kind := d.kindOf(in)
+		if shown := recognizeByMembers(in.Text); d.as != "" && shown != "" && shown != kind {
+			return nil, inputErrorf("%s: this is an %s, and --as names an %s: leave out --as", arg, shown.Describe(), kind.Describe())
+		}
 		if !slices.Contains(document.RecognizableKinds(), kind) {
 			if len(inputs) > 1 {
 				continue
@@ -149,6 +153,19 @@ func (d *diffRun) kindOf(in lint.Input) document.Kind {
 		return document.Kind(in.Fetched.Kind)
 	}
 	return lint.Tell(in.Name, in.Text).Kind
+}
+
+// recognizeByMembers returns the kind that a text has beyond doubt, by its members, and "" for others.
+func recognizeByMembers(text []byte) document.Kind {
+	root, _, err := lint.Tree(text)
+	if err != nil || root.Kind != protocol.Object {
+		return ""
+	}
+	names := map[string]bool{}
+	for _, m := range root.Items {
+		names[m.Key] = true
+	}
+	return document.RecognizeMembers(names, false)
 }
 
 func describeOtherText(in lint.Input) string {
