@@ -79,13 +79,22 @@ func EndOfDay(now time.Time) time.Time {
 	return now.UTC().Truncate(24 * time.Hour).Add(24*time.Hour - time.Second)
 }
 
+// CheckFolder returns an error that wraps [ErrExists] if a folder cannot be made under a name because
+// something has that name.
+func CheckFolder(dir string) error {
+	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: %w", dir, ErrExists)
+	}
+	return nil
+}
+
 // Write makes the folder of a census from the store. Other processes may write meanwhile; records
 // after the date do not count. The same store and date give the same bytes. After an error, nothing
 // exists under the name of the folder.
 func Write(ctx context.Context, o Options) (r Result, err error) {
 	begun := time.Now()
-	if _, err := os.Lstat(o.Dir); !errors.Is(err, fs.ErrNotExist) {
-		return r, fmt.Errorf("%s: %w", o.Dir, ErrExists)
+	if err := CheckFolder(o.Dir); err != nil {
+		return r, err
 	}
 	partial := o.Dir + partialSuffix
 	if err := os.RemoveAll(partial); err != nil {

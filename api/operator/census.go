@@ -41,10 +41,14 @@ func (a *Operator) writeCensus(_ context.Context, in *censusInput) (*route.Strea
 	if in.At != "" {
 		var err error
 		if at, err = census.ReadDate(in.At, a.Now()); err != nil {
-			return nil, route.NewProblem(route.BadParameter, err.Error(), "for example at=2026-11-22").WithLocation(route.Location{Parameter: "at"})
+			return nil, route.NewProblem(route.BadParameter, err.Error(), "without a date, it is today's census").WithLocation(route.Location{Parameter: "at"})
 		}
 	}
-	return &route.StreamOutput{Body: func(ctx huma.Context) { a.streamCensus(ctx, filepath.Clean(in.Dir), at) }}, nil
+	dir := filepath.Clean(in.Dir)
+	if err := census.CheckFolder(dir); err != nil {
+		return nil, route.NewProblem(route.BadParameter, err.Error(), "").WithLocation(route.Location{Parameter: "dir"})
+	}
+	return &route.StreamOutput{Body: func(ctx huma.Context) { a.streamCensus(ctx, dir, at) }}, nil
 }
 
 // streamCensus writes a census and reports its progress line by line. It takes as long as the store

@@ -22,14 +22,14 @@ import (
 
 // changeFlags contains the flags of the command changes.
 type changeFlags struct {
-	hosts, verbs, agents, kinds []string
-	severity, since             string
-	limit                       int
-	follow                      bool
+	hosts, verbs, namespaces, rules, agents, kinds []string
+	severity, since                                string
+	limit                                          int
+	follow                                         bool
 }
 
 func (f *changeFlags) queryValues() url.Values {
-	q := url.Values{"host": f.hosts, "verb": f.verbs, "agent": f.agents, "kind": f.kinds}
+	q := url.Values{"host": f.hosts, "verb": f.verbs, "ns": f.namespaces, "rule": f.rules, "agent": f.agents, "kind": f.kinds}
 	for name, values := range q {
 		if len(values) == 0 {
 			delete(q, name)
@@ -68,6 +68,8 @@ entries as they arrive, and reconnects by itself.
 	flags := c.Flags()
 	flags.StringArrayVar(&f.hosts, "host", nil, "only changes of this host; may be repeated")
 	flags.StringArrayVar(&f.verbs, "verb", nil, "only changes of operations with this verb; may be repeated")
+	flags.StringArrayVar(&f.namespaces, "ns", nil, "only changes of services with this namespace; may be repeated")
+	flags.StringArrayVar(&f.rules, "rule", nil, "only documents that broke or repaired this rule, such as AI210; may be repeated")
 	flags.StringArrayVar(&f.agents, "agent", nil, "only changes of the agent with this AIR ID; may be repeated")
 	flags.StringArrayVar(&f.kinds, "kind", nil, "only changes of this kind, such as service-gone; may be repeated")
 	flags.StringVar(&f.severity, "severity", "", "least severity: none, low, medium or high")
@@ -125,7 +127,8 @@ func (a *verbs) printChange(c feed.Change) error {
 	fmt.Fprintf(a.Out, "%s  %s  %s\n", style.Dim(c.At.UTC().Format("2006-01-02 15:04")), severity, format.Visible(c.Title))
 	for _, change := range c.Changes[min(1, len(c.Changes)):] {
 		if change.Severity.String() == "high" || change.Severity.String() == "medium" {
-			fmt.Fprintf(a.Out, "%26s%s %s\n", "", strings.ReplaceAll(string(change.Kind), "-", " "), format.Visible(change.Operation))
+			text := strings.ReplaceAll(string(change.Kind), "-", " ") + " " + format.Visible(change.Operation)
+			fmt.Fprintf(a.Out, "%26s%s\n", "", strings.TrimSpace(text))
 		}
 	}
 	return nil
