@@ -21,7 +21,7 @@ import (
 func (a *verbs) printSuggestions(ctx context.Context, c *cli.Client, words string) {
 	var known struct{ Services []json.RawMessage }
 	if _, err := c.GetJSON(ctx, "/api/v1/services?limit=1", &known); err == nil && len(known.Services) == 0 {
-		fmt.Fprintf(a.Out, "No service is known here yet. To add a host: %s\n", a.FormatCommand("crawl example.com"))
+		fmt.Fprintf(a.Out, "No service is known here yet. To add a host: %s\n", a.describeAdding(c, "example.com"))
 		return
 	}
 	for word := range strings.FieldsSeq(words) {
@@ -33,6 +33,15 @@ func (a *verbs) printSuggestions(ctx context.Context, c *cli.Client, words strin
 			fmt.Fprintf(a.Out, "%s %s: %s\n", key, format.Visible(value), format.Visible(question))
 		}
 	}
+}
+
+// describeAdding says how to add a host: with a command, or on a page of a server that accepts no
+// requests of an operator from here.
+func (a *verbs) describeAdding(c *cli.Client, host string) string {
+	if c.Local {
+		return a.FormatCommand("crawl " + cli.QuoteForShell(host))
+	}
+	return c.Base + "/submit?" + url.Values{"host": {host}}.Encode()
 }
 
 // listValues returns the possible values of a filter; none if they are not known.
@@ -104,7 +113,7 @@ func (a *verbs) explainUnknownHost(ctx context.Context, c *cli.Client, host stri
 		question = ": " + near
 	}
 	return exit.NotFoundf("nothing is known of %s%s\nTo have it visited: %s\nThe known services: %s", host, question,
-		a.FormatCommand("crawl "+cli.QuoteForShell(host)), a.FormatCommand("services"))
+		a.describeAdding(c, host), a.FormatCommand("services"))
 }
 
 // explainUnresolved adds similar names to the error of an unknown name.
