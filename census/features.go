@@ -189,18 +189,24 @@ func valueOf(text string) string {
 	return text
 }
 
-// kindsFeatures are the features that the formats of a host give together.
-func kindsFeatures(published map[string]bool) []Feature {
+// joinKinds names the formats of a host together: "ai+agis".
+func joinKinds(published map[string]bool) string {
 	var kinds []string
 	for _, k := range document.Kinds() {
 		if published[string(k)] {
 			kinds = append(kinds, string(k))
 		}
 	}
-	if len(kinds) == 0 {
+	return strings.Join(kinds, "+")
+}
+
+// kindsFeatures are the features that the formats of a host give together.
+func kindsFeatures(published map[string]bool) []Feature {
+	kinds := joinKinds(published)
+	if kinds == "" {
 		return nil
 	}
-	list := []Feature{{"formats", strings.Join(kinds, "+")}}
+	list := []Feature{{"formats", kinds}}
 	switch {
 	case published[string(document.AI)]:
 		list = append(list, Feature{"alias-only", "no"})

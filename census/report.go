@@ -211,6 +211,9 @@ awk -F, 'NR > 1 { print $1 "," $2 }' data/documents.csv | sort -u | awk -F, '{ n
 # Rules broken most (rule.csv)
 awk -F, 'NR > 1 { m = split($11, r, " "); for (i = 1; i <= m; i++) print $1 "," r[i] }' data/documents.csv | sort -u | awk -F, '{ n[$2]++ } END { for (c in n) print c "," n[c] }' | sort -t, -k2,2nr -k1,1
 
+# Formats together (formats.csv)
+awk -F, 'NR > 1 && $14 != "" { n[$14]++ } END { for (f in n) print f "," n[f] }' data/hosts.csv | sort -t, -k2,2nr -k1,1
+
 # Severity of changes (severities.csv)
 awk -F, 'NR > 1 && $8 != "" { n[$8]++ } END { for (s in n) print s "," n[s] }' data/versions.csv
 

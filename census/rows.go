@@ -94,10 +94,10 @@ func renderLines(h *Facts) (*factLines, error) {
 	for i := range writers {
 		writers[i] = csv.NewWriter(&buffers[i])
 	}
-	var kinds []string
+	published := map[string]bool{}
 	operations, full := 0, h.hasFullDocument()
 	for _, d := range h.Documents {
-		kinds = append(kinds, d.Kind)
+		published[d.Kind] = true
 		if countsOperations(d.Kind, full) {
 			operations += len(d.Verbs)
 		}
@@ -106,7 +106,7 @@ func renderLines(h *Facts) (*factLines, error) {
 	number := func(n int) string { return fmt.Sprint(n) }
 	write := func(i int, cells ...string) { writers[i].Write(cells) } // into memory, which does not fail
 	write(0, h.Host, formatTime(h.Added), formatTime(h.Visited), string(h.Judged), string(s.Class), verdictCell(s.Reachable), verdictCell(s.WellFormed), verdictCell(s.Conformant), verdictCell(s.Consistent), verdictCell(s.Answers),
-		number(s.Level), h.Robots, sanitizeCell(h.TLS), strings.Join(kinds, "+"), number(len(h.Documents)), number(operations), number(len(h.Versions)))
+		number(s.Level), h.Robots, sanitizeCell(h.TLS), joinKinds(published), number(len(h.Documents)), number(operations), number(len(h.Versions)))
 	for _, d := range h.Documents {
 		write(1, h.Host, d.Kind, d.Digest, number(d.Bytes), number(d.Tokens), number(len(d.Verbs)), number(d.Level), number(d.Errors), number(d.Warnings), formatTime(d.Fetched),
 			strings.Join(d.Rules, " "), sanitizeCell(d.MediaType), sanitizeCells(d.Namespaces), sanitizeCells(d.Languages), sanitizeCells(d.Categories), sanitizeCells(d.Classes))
