@@ -176,6 +176,28 @@ func TestLiveFiguresEqualCensus(t *testing.T) {
 	}
 }
 
+// TestVersionsOfOneMillisecond stores two versions of a document with one time, as a clock that went
+// back can leave them.
+func TestVersionsOfOneMillisecond(t *testing.T) {
+	s := fill(t, 10, false)
+	const host = "s000001.bank.test"
+	version := []byte(`{"size":1}`)
+	seen := day.Add(-time.Hour)
+	first, second := store.VersionKey(host, "ai", seen, "sha256:"+strings.Repeat("a", 64)), store.VersionKey(host, "ai", seen, "sha256:"+strings.Repeat("b", 64))
+	if _, err := s.Apply(t.Context(), store.Put(first, version), store.Put(second, version)); err != nil {
+		t.Fatal(err)
+	}
+	l, _ := follow(t, s, "")
+	checkAgainstCensus(t, s, l)
+	if _, err := s.Apply(t.Context(), store.Delete(first)); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.WaitFor(t.Context(), s.Head().Seq); err != nil {
+		t.Fatal(err)
+	}
+	checkAgainstCensus(t, s, l)
+}
+
 // TestSnapshotOfAnotherStoreIsIgnored opens one store with the snapshot of another.
 func TestSnapshotOfAnotherStoreIsIgnored(t *testing.T) {
 	snapshot := filepath.Join(t.TempDir(), "snapshot")
@@ -210,13 +232,8 @@ func TestListsArePaged(t *testing.T) {
 		t.Errorf("a verb of nobody: %v, %d", hosts, total)
 	}
 	s := l.Stats()
-	if len(s.New) == 0 || len(s.Changed) == 0 || s.New[0].At.Before(s.New[len(s.New)-1].At) || s.Changed[0].At.After(day) {
-		t.Errorf("new %v, changed %v", s.New, s.Changed)
-	}
-	for _, r := range s.Changed {
-		if r.Severity != "high" && r.Severity != "medium" {
-			t.Errorf("%+v breaks no caller", r)
-		}
+	if len(s.New) == 0 || s.New[0].At.Before(s.New[len(s.New)-1].At) || s.New[0].At.After(day) {
+		t.Errorf("new %v", s.New)
 	}
 }
 

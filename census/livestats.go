@@ -9,7 +9,6 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 
 	"gazetteer/document"
-	"gazetteer/document/diff"
 	"gazetteer/store"
 )
 
@@ -23,9 +22,8 @@ type Stats struct {
 	LastVisit time.Time
 	// Verbs counts different verbs.
 	Verbs int
-	// New are the services that came last, Changed those of which a document changed last in a way
-	// that can break callers, both without services that exist to test readers.
-	New, Changed []Recent
+	// New are the services that came last, without those that exist to test readers.
+	New []Recent
 	// Tables are those of the census, with at most maxLiveRows rows; Totals says how many rows
 	// those of a family have in all.
 	Tables []Table
@@ -42,12 +40,10 @@ func (s *Stats) Table(name string) Table {
 	return Table{}
 }
 
-// Recent is a service that came or changed lately.
+// Recent is a service that came lately.
 type Recent struct {
 	Host string
 	At   time.Time
-	// Severity is that of the change, "" for a new service.
-	Severity string
 }
 
 func (l *Live) refreshRegularly(ctx context.Context) {
@@ -219,22 +215,15 @@ func (l *Live) computeStats(at time.Time, observed []uint32) (*Stats, map[uint32
 	return s, hostsObserved
 }
 
-// addRecent notes a service if it came lately, or changed so that it can break callers.
+// addRecent notes when a service came.
 func (s *Stats) addRecent(h *liveHost, versions []Version, at time.Time) {
-	var first, last Recent
+	var first Recent
 	for _, v := range versions {
-		if v.Seen.After(at) {
-			continue
-		}
-		if v.First && (first.At.IsZero() || v.Seen.Before(first.At)) {
+		if v.First && !v.Seen.After(at) && (first.At.IsZero() || v.Seen.Before(first.At)) {
 			first = Recent{Host: h.Host, At: v.Seen}
-		}
-		if (v.Severity == diff.High.String() || v.Severity == diff.Medium.String()) && v.Seen.After(last.At) {
-			last = Recent{h.Host, v.Seen, v.Severity}
 		}
 	}
 	s.New = insertRecent(s.New, first)
-	s.Changed = insertRecent(s.Changed, last)
 }
 
 // insertRecent keeps the latest, the newest first.

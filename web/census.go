@@ -225,30 +225,16 @@ func stateFigures(s *census.Stats) []figureView {
 	return list
 }
 
-// describeServices returns the lists of the front page: the newest services, and those whose
-// documents changed last in a way that can break callers.
-func (p *Pages) describeServices(ctx context.Context, s *census.Stats) (recent []recentService) {
-	added := 0
+// newestServices returns the services that came last, for the front page.
+func (p *Pages) newestServices(ctx context.Context, s *census.Stats) (newest []answer.ServiceSummary) {
 	for _, r := range s.New {
-		if added == maxRecent {
+		if len(newest) == maxRecent {
 			break
 		}
 		if service, err := p.answers.Service(ctx, r.Host); err == nil { // else it has gone in the meantime
 			service.ChangedAt = r.At
-			recent = append(recent, recentService{ServiceSummary: service.ServiceSummary, New: true})
-			added++
+			newest = append(newest, service.ServiceSummary)
 		}
 	}
-	changed := 0
-	for _, r := range s.Changed {
-		if changed == maxRecent {
-			break
-		}
-		if service, err := p.answers.Service(ctx, r.Host); err == nil {
-			service.ChangedAt = r.At
-			recent = append(recent, recentService{ServiceSummary: service.ServiceSummary, Severity: r.Severity})
-			changed++
-		}
-	}
-	return recent
+	return newest
 }

@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"net/url"
+	"slices"
 
 	"gazetteer/api/answer"
+	"gazetteer/api/feed"
 	"gazetteer/census"
+	"gazetteer/changefeed"
+	"gazetteer/document/diff"
 	"gazetteer/index"
 	"gazetteer/index/query"
 	"gazetteer/registry/directory"
@@ -23,7 +27,7 @@ type homeView struct {
 	Examples   []string
 	Categories []categoryLink
 	New        []summaryView
-	Changed    []summaryView
+	Changed    []changeView
 	Agents     []homeAgent
 	AgentTotal int
 	States     []figureView // hosts by state
@@ -43,7 +47,8 @@ type homeContents struct {
 	total      int // agents
 	states     []figureView
 	categories []census.CategoryCount
-	recent     []recentService
+	newest     []answer.ServiceSummary
+	changed    []feed.Change
 }
 
 const (
@@ -95,6 +100,10 @@ func (p *Pages) readHome(ctx context.Context) (homeContents, error) {
 
 // readHomeLists reads the categories, the newest services and the last changes.
 func (p *Pages) readHomeLists(ctx context.Context, v *homeContents) error {
+	var err error
+	if v.changed, err = p.lastBreakingChanges(ctx); err != nil {
+		return err
+	}
 	s, err := p.answers.Stats(ctx)
 	if errors.Is(err, answer.ErrNoCensus) {
 		return nil
@@ -108,8 +117,35 @@ func (p *Pages) readHomeLists(ctx context.Context, v *homeContents) error {
 	for _, row := range s.Table("category").Rows {
 		v.categories = append(v.categories, census.CategoryCount{Name: row.Feature.Value, Services: s.Features[row.Feature]})
 	}
-	v.recent = p.describeServices(ctx, s)
+	v.newest = p.newestServices(ctx, s)
 	return nil
+}
+
+// breakingKinds are the changes of services that can break callers, if they are severe enough.
+var breakingKinds = []changefeed.Kind{
+	changefeed.ServiceGone, changefeed.ServiceReturned,
+	changefeed.DocumentRemoved, changefeed.DocumentReturned, changefeed.DocumentChanged, changefeed.DocumentFlapping,
+}
+
+// maxBreaking is the number of changes among which the front page looks for those of different hosts.
+const maxBreaking = 30
+
+// lastBreakingChanges returns the last changes that can break callers, one for each host.
+func (p *Pages) lastBreakingChanges(ctx context.Context) ([]feed.Change, error) {
+	page, err := p.answers.LatestChanges(ctx, changefeed.Filter{Severity: diff.Medium, Kinds: breakingKinds}, 0, maxBreaking)
+	if errors.Is(err, answer.ErrNoFeed) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var last []feed.Change
+	for _, c := range feed.ViewChanges(page.Items) {
+		if len(last) < maxRecent && !slices.ContainsFunc(last, func(shown feed.Change) bool { return shown.Host == c.Host }) {
+			last = append(last, c)
+		}
+	}
+	return last, nil
 }
 
 // findExamples returns the first examples that find something: an example without results teaches
@@ -152,15 +188,11 @@ func (p *Pages) homePage(c *gin.Context) (frame.WebPage, error) {
 			v.Categories = append(v.Categories, categoryLink{Name: n.Name, Address: categoryPath(n.Name), Services: n.Services})
 		}
 	}
-	for _, s := range home.recent {
-		view := p.summaryOf(s.ServiceSummary)
-		view.Severity = s.Severity
-		switch {
-		case s.New && len(v.New) < maxRecent:
-			v.New = append(v.New, view)
-		case !s.New && len(v.Changed) < maxRecent:
-			v.Changed = append(v.Changed, view)
-		}
+	for _, s := range home.newest {
+		v.New = append(v.New, p.summaryOf(s))
+	}
+	for _, c := range home.changed {
+		v.Changed = append(v.Changed, p.viewChange(c))
 	}
 	return frame.WebPage{
 		Name: "home", Body: v, Live: true,

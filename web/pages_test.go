@@ -178,6 +178,21 @@ func invisible(r rune) bool {
 	return r != '\n' && r != '\t' && unicode.In(r, unicode.Cc, unicode.Cf)
 }
 
+// TestFrontPageTellsWhatChanged looks for the last change with weight: what changed, and the comparison.
+func TestFrontPageTellsWhatChanged(t *testing.T) {
+	page := get(t, mount(t, sample{word: plainWord}, web.Options{}), "/").Body.String()
+	_, list, _ := strings.Cut(page, `<h2 id="changed">Changes that can break callers</h2>`)
+	list, _, _ = strings.Cut(list, "</section>")
+	for _, want := range []string{
+		`<a href="/services/ristorante.test/documents/ai/diff?from=sha256%3Aa&amp;to=sha256%3Ab">`,
+		"ristorante.test: book_table moved to another host", ">high</span>", `<a href="/changes?severity=medium">`,
+	} {
+		if !strings.Contains(list, want) {
+			t.Errorf("no %s in %s", want, list)
+		}
+	}
+}
+
 func TestHiddenCharactersAreShown(t *testing.T) {
 	h := engine(t, sample{word: hostile, hits: 1})
 	page := parse(t, get(t, h, "/services/ristorante.test").Body.String())

@@ -19,14 +19,6 @@ import (
 // and lists mark them.
 const testCategory = "test"
 
-// recentService is a service that appeared or changed lately.
-type recentService struct {
-	answer.ServiceSummary
-	New bool // it has not changed since it was found
-	// Severity is the severity of the last change for callers, "" if it is unknown.
-	Severity string
-}
-
 // maxRecent is the number of services that the front page lists as new, and as changed.
 const maxRecent = 6
 
@@ -68,8 +60,6 @@ type summaryView struct {
 	Operations  int
 	Fetched     frame.Moment
 	Changed     frame.Moment
-	New         bool // has not changed since it was found
-	Severity    string
 	TestSet     bool
 	Invalid     bool // a document has errors
 }
