@@ -96,7 +96,7 @@ func (w *walker) compareStored(ctx context.Context, host string, pairs [][2]live
 // findVersion reads the record of a version.
 func (w *walker) findVersion(ctx context.Context, host string, v liveVersion) (*Version, error) {
 	prefix := store.VersionsOf(host, v.Kind) + v.Seen.UTC().Format(keyTime) + "-"
-	for r, err := range w.store.List(ctx, prefix, "") {
+	for r, err := range w.store.List(ctx, prefix+v.Digest, "") {
 		if err != nil {
 			return nil, err
 		}

@@ -64,7 +64,6 @@ const (
 	snapshotPause = 10 * time.Minute
 )
 
-// liveHost is a host as Live holds it. Its members are exported for the snapshot.
 // LiveOptions say what a Live follows.
 type LiveOptions struct {
 	Store store.Store
@@ -170,7 +169,6 @@ func (l *Live) WaitFor(ctx context.Context, seq uint64) error {
 	return nil
 }
 
-// decoded is a record that was read before the lock is taken.
 // applyBatch takes records in.
 func (l *Live) applyBatch(ctx context.Context, records []store.Record, _ store.Cursor) error {
 	var list []decoded
@@ -195,6 +193,3 @@ func (l *Live) applyBatch(ctx context.Context, records []store.Record, _ store.C
 	l.changed = l.changed || len(list) > 0
 	return nil
 }
-
-// decodeChange reads a record; false for one that does not count. One that cannot be read counts as
-// gone.

@@ -16,6 +16,7 @@ import (
 	"gazetteer/store"
 )
 
+// liveHost is a host as Live holds it. Its members are exported for the snapshot.
 type liveHost struct {
 	Host      string
 	Known     bool // there is a record of the host
@@ -53,13 +54,18 @@ type liveDocument struct {
 type liveVersion struct {
 	Kind string
 	Seen time.Time
+	// Digest is the beginning of the digest, which tells versions of one millisecond apart.
+	Digest string
 	// Severity is that of the change from the version before, "" where it was not compared yet.
 	Severity string
 }
 
-// orderVersions orders by format and time.
+// digestLength is how many bytes of a digest a liveVersion holds.
+const digestLength = len("sha256:") + 4
+
+// orderVersions orders as the keys do: by format, time and digest.
 func orderVersions(a, b liveVersion) int {
-	return cmp.Or(strings.Compare(a.Kind, b.Kind), a.Seen.Compare(b.Seen))
+	return cmp.Or(strings.Compare(a.Kind, b.Kind), a.Seen.Compare(b.Seen), strings.Compare(a.Digest, b.Digest))
 }
 
 type liveTurn struct {
@@ -68,6 +74,7 @@ type liveTurn struct {
 	Standing uint16
 }
 
+// decoded is a record that was read before the lock is taken.
 type decoded struct {
 	key      string
 	parts    []string
@@ -80,6 +87,8 @@ type decoded struct {
 	block    *blockRecord
 }
 
+// decodeChange reads a record; false for one that does not count. One that cannot be read counts as
+// gone.
 func (l *Live) decodeChange(ctx context.Context, r store.Record) (d decoded, ok bool, err error) {
 	if !slices.ContainsFunc(followed, func(p string) bool { return strings.HasPrefix(r.Key, p) }) {
 		return d, false, nil
@@ -187,18 +196,18 @@ func (l *Live) takeVersion(h *liveHost, d *decoded) {
 	if len(d.parts) != 4 {
 		return
 	}
-	seen, _, _ := strings.Cut(d.parts[3], "-")
+	seen, digest, _ := strings.Cut(d.parts[3], "-")
 	at, err := time.Parse(keyTime, seen)
 	if err != nil {
 		return
 	}
-	v := liveVersion{Kind: d.parts[2], Seen: at}
+	v := liveVersion{Kind: d.parts[2], Seen: at, Digest: digest[:min(len(digest), digestLength)]}
 	i, found := slices.BinarySearchFunc(h.Versions, v, orderVersions)
 	switch {
 	case found && d.deleted:
 		h.Versions = slices.Delete(h.Versions, i, i+1)
 	case !found && !d.deleted:
-		v.Kind = strings.Clone(v.Kind)
+		v.Kind, v.Digest = strings.Clone(v.Kind), strings.Clone(v.Digest)
 		h.Versions = slices.Insert(h.Versions, i, v)
 		i++
 	default:
