@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -74,11 +75,11 @@ func BenchmarkCensusPages(b *testing.B) {
 	}
 	for _, page := range censusPages { // one client at a time, so that the time belongs to the page
 		const times = 50
-		before := cputime.Used()
+		before, allocated := cputime.Used(), allocatedBytes()
 		for range times {
 			read(page)
 		}
-		fmt.Printf("%-55s %7.2f ms of processor time\n", page, float64((cputime.Used()-before).Microseconds())/1000/times)
+		fmt.Printf("%-55s %7.2f ms of processor time, %6d kB allocated\n", page, float64((cputime.Used()-before).Microseconds())/1000/times, (allocatedBytes()-allocated)/times/1000)
 	}
 	var all []time.Duration
 	took := map[string][]time.Duration{}
@@ -112,6 +113,13 @@ func BenchmarkCensusPages(b *testing.B) {
 	b.ReportMetric(worst, "p99-ms")
 	b.ReportMetric(percentile(all, .99), "all-p99-ms")
 	b.ReportMetric(float64(len(all))/b.Elapsed().Seconds(), "requests/s")
+}
+
+// allocatedBytes returns how much this process has allocated since its start.
+func allocatedBytes() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.TotalAlloc
 }
 
 // openLargeServer serves the pages over a store with so many services and their views in a
