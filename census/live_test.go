@@ -182,7 +182,7 @@ func TestVersionsOfOneMillisecond(t *testing.T) {
 	s := fill(t, 10, false)
 	const host = "s000001.bank.test"
 	version := []byte(`{"size":1}`)
-	seen := day.Add(-time.Hour)
+	seen := day.AddDate(-1, 0, 0) // before the current version
 	first, second := store.VersionKey(host, "ai", seen, "sha256:"+strings.Repeat("a", 64)), store.VersionKey(host, "ai", seen, "sha256:"+strings.Repeat("b", 64))
 	if _, err := s.Apply(t.Context(), store.Put(first, version), store.Put(second, version)); err != nil {
 		t.Fatal(err)

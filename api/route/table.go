@@ -254,18 +254,19 @@ func acceptsAnyOrigin(path string) bool {
 
 // matchesPath reports whether a path is one of the route's.
 func (r Route) matchesPath(path string) bool {
-	pattern, rest := strings.Split(r.Path, "/"), strings.Split(path, "/")
-	for i, want := range pattern {
+	pattern, morePattern, morePath := r.Path, true, true
+	for morePattern && morePath {
+		var want, segment string
+		want, pattern, morePattern = strings.Cut(pattern, "/")
+		segment, path, morePath = strings.Cut(path, "/")
 		switch {
 		case strings.HasPrefix(want, "*"):
-			return len(rest) > i
-		case i >= len(rest):
-			return false
-		case !strings.HasPrefix(want, "{") && want != rest[i]:
+			return true
+		case !strings.HasPrefix(want, "{") && want != segment:
 			return false
 		}
 	}
-	return len(pattern) == len(rest)
+	return morePattern == morePath
 }
 
 // byFullPath returns the rows by method and by the path as gin has it.

@@ -15,11 +15,13 @@ import (
 )
 
 // List and Changes read in pages, each in a separate transaction that ends before the consumer sees
-// a record. A page ends at the first of these limits.
+// a record. A page ends at the first of these limits. Many consumers want few records, so the first page
+// of a list is short.
 const (
-	pageRecords = 256
-	pageBytes   = 1 << 20
-	pageVisits  = 4096 // tombstones included
+	firstRecords = 32
+	pageRecords  = 256
+	pageBytes    = 1 << 20
+	pageVisits   = 4096 // tombstones included
 )
 
 // Get returns the record of key, or store.ErrNotFound.
@@ -64,12 +66,12 @@ func (s *Store) List(ctx context.Context, prefix, after string) iter.Seq2[store.
 		if after >= prefix {
 			from = append([]byte(after), 0) // the smallest key greater than after
 		}
-		for from != nil {
+		for records := firstRecords; from != nil; records = pageRecords {
 			if err := ctx.Err(); err != nil {
 				yield(store.Record{}, err)
 				return
 			}
-			page, next, err := s.readList(prefix, from)
+			page, next, err := s.readList(prefix, from, records)
 			for _, e := range page {
 				if !yield(e.record, e.err) {
 					return
@@ -90,9 +92,9 @@ type listedRecord struct {
 	err    error
 }
 
-// readList returns a page of the records from a key on, and the key where the next page begins, nil
-// for none. On an error it also returns the records before the error.
-func (s *Store) readList(prefix string, from []byte) (page []listedRecord, next []byte, err error) {
+// readList returns a page of at most so many records from a key on, and the key where the next page
+// begins, nil for none. On an error it also returns the records before the error.
+func (s *Store) readList(prefix string, from []byte, records int) (page []listedRecord, next []byte, err error) {
 	err = s.file.View("list", func(tx *bolt.Tx) error {
 		visits, size := 0, 0
 		defer func() { s.file.ReleaseListed(tx, size) }()
@@ -100,7 +102,7 @@ func (s *Store) readList(prefix string, from []byte) (page []listedRecord, next 
 			if !bytes.HasPrefix(key, []byte(prefix)) {
 				return false, nil
 			}
-			if visits == pageVisits || len(page) == pageRecords || size >= pageBytes {
+			if visits == pageVisits || len(page) == records || size >= pageBytes {
 				next = bytes.Clone(key)
 				return false, nil
 			}

@@ -1,9 +1,12 @@
 package boltstore
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -46,6 +49,35 @@ func openFaulty(t testing.TB, dir string) *faultyStore {
 		t.Fatalf("Open: %v", err)
 	}
 	return f
+}
+
+// TestShortListCopiesFewRecords takes five records of many large ones.
+func TestShortListCopiesFewRecords(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	defer s.Close()
+	const size = 4 << 10
+	var writes []store.Write
+	for n := range 300 {
+		writes = append(writes, store.Put(fmt.Sprintf("list/%03d", n), bytes.Repeat([]byte("x"), size)))
+	}
+	if _, err := s.Apply(t.Context(), writes...); err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	taken := 0
+	for _, err := range s.List(t.Context(), "list/", "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if taken++; taken == 5 {
+			break
+		}
+	}
+	runtime.ReadMemStats(&after)
+	if copied := after.TotalAlloc - before.TotalAlloc; copied > 100*size {
+		t.Errorf("a list of 5 records copied %d bytes, those of %d records", copied, copied/size)
+	}
 }
 
 func keepsKept(key string) bool { return strings.HasPrefix(key, storetest.KeptPrefix) }
