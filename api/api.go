@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"sync/atomic"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -63,6 +64,9 @@ type Options struct {
 	// Limits lists the limits for the metrics; share one with every part that limits clients. Nil:
 	// the API has its own.
 	Limits *limit.Set
+	// Panics counts the panics of handlers for the metrics; share one with every part that recovers
+	// from panics. Nil: the API has its own.
+	Panics *atomic.Uint64
 	// Relay serves the inboxes; nil if there are none.
 	Relay *relayhttp.Handler
 	// Tools is the tool host and ToolsHTTP its handler; nil if there is none.
@@ -97,7 +101,7 @@ func New(o Options) (*API, error) {
 	m, err := route.New(route.Options{
 		Answers: o.Answers, Log: o.Log, CursorKey: o.CursorKey, Version: o.Version, PublicURL: o.PublicURL,
 		TrustedProxies: o.TrustedProxies, Resolutions: o.Resolutions, ResolutionsGlobal: o.ResolutionsGlobal,
-		MaxLag: o.MaxLag, Now: o.Now, Limits: o.Limits,
+		MaxLag: o.MaxLag, Now: o.Now, Limits: o.Limits, Panics: o.Panics,
 	})
 	if err != nil {
 		return nil, err

@@ -59,6 +59,7 @@ func (a *API) collectMetrics(ctx context.Context) []byte {
 	metrics.WriteCounterUint64(&b, "gazetteer_clock_jumps_total", uint64(j.Count))
 	gauge("clock_last_jump_seconds", j.By.Seconds())
 	gauge("clock_behind_seconds", j.Behind.Seconds())
+	metrics.WriteCounterUint64(&b, "gazetteer_panics_total", a.Panics.Load())
 	metrics.WriteProcessMetrics(&b)
 	metrics.WriteFDMetrics(&b)
 	return b.Bytes()

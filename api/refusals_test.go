@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -304,6 +305,11 @@ func TestOurFailures(t *testing.T) {
 		})
 	}
 	h.get("/healthz", 200)
+	w := httptest.NewRecorder()
+	h.api.MetricsHandler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	if !strings.Contains(w.Body.String(), "\ngazetteer_panics_total 1\n") {
+		t.Error("the metrics do not count the panic, or count more than that")
+	}
 }
 
 // TestNoDiskSpaceForNewData checks that writes are refused. Requests that meet a state of the

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -160,13 +161,17 @@ func (broken) Service(context.Context, string) (answer.Service, error) { panic("
 
 func TestPanicGivesErrorPageAndLogLine(t *testing.T) {
 	var log strings.Builder
-	h := mount(t, broken{sample{word: plainWord}}, web.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	var panics atomic.Uint64
+	h := mount(t, broken{sample{word: plainWord}}, web.Options{Log: slog.New(slog.NewTextHandler(&log, nil)), Panics: &panics})
 	w := get(t, h, "/services/ristorante.test")
 	if w.Code != http.StatusInternalServerError || strings.Contains(w.Body.String(), "secret") {
 		t.Errorf("status %d: %s", w.Code, w.Body)
 	}
 	if n := strings.Count(log.String(), "\n"); n != 1 || !strings.Contains(log.String(), "secret") || !strings.Contains(log.String(), "/services/:host") || strings.Contains(log.String(), "ristorante") {
 		t.Errorf("the log says %q", log.String())
+	}
+	if n := panics.Load(); n != 1 {
+		t.Errorf("%d panics are counted", n)
 	}
 }
 

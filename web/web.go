@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"sync/atomic"
 	"time"
 
 	"gazetteer/api"
@@ -108,6 +109,8 @@ type Options struct {
 	Links []frame.Link
 	// PublicURL is the address of this server in commands that pages show: [frame.Options].
 	PublicURL string
+	// Panics counts the pages that ended in a panic: [frame.Options].
+	Panics *atomic.Uint64
 }
 
 // Pages are the pages. Any number of requests may use them at once.
@@ -130,7 +133,7 @@ var templateFiles embed.FS
 // New creates the pages from the data of a, and the lists and suggestions of c.
 func New(a Answers, c Catalogue, o Options) *Pages {
 	p := &Pages{answers: a, catalogue: c, home: newCached[homeContents](), stand: o.Standing, history: o.History}
-	p.Frame = frame.New(frame.Options{Log: o.Log, Now: o.Now, Building: p.isBuilding, Explain: explainError, Links: o.Links, PublicURL: o.PublicURL})
+	p.Frame = frame.New(frame.Options{Log: o.Log, Now: o.Now, Building: p.isBuilding, Explain: explainError, Links: o.Links, PublicURL: o.PublicURL, Panics: o.Panics})
 	p.agents = agentpages.New(p.Frame, a)
 	p.crawler = crawlerpages.New(p.Frame, a, o.Bot)
 	p.operator = operatorpages.New(p.Frame, operatorpages.Options{Status: p.serverStatus, Registry: o.Registry, Contracts: o.Contracts})

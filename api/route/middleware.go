@@ -150,8 +150,8 @@ func (a *Mux) readableByPages(c *gin.Context) bool {
 	return ownsPath(c.Request.URL.Path)
 }
 
-// recoverPanic turns a panic into a 500, and logs one line under the instance that the answer
-// names.
+// recoverPanic turns a panic into a 500, and counts it, and logs one line under the instance that
+// the answer names.
 func (a *Mux) recoverPanic(c *gin.Context) {
 	defer func() {
 		p := recover()
@@ -161,6 +161,7 @@ func (a *Mux) recoverPanic(c *gin.Context) {
 		if p == http.ErrAbortHandler {
 			panic(p)
 		}
+		a.Panics.Add(1)
 		instance := newInstance()
 		a.Log.Error("panic", "instance", instance, "route", c.FullPath(), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 		if r, ok := c.Writer.(*bufferedResponse); ok && !r.streaming {

@@ -32,6 +32,7 @@ type Options struct {
 	MaxLag                         uint64           // see [readiness]; 10,000 when 0
 	Now                            func() time.Time // nil: time.Now
 	Limits                         *limit.Set
+	Panics                         *atomic.Uint64 // counts the panics of handlers; nil: its own
 }
 
 // A Mux serves routes: it has the two engines, public and operator, and everything that all routes
@@ -42,6 +43,7 @@ type Mux struct {
 	Version     string
 	Cursors     cursorCodec
 	Limits      *limit.Set
+	Panics      *atomic.Uint64 // of handlers, since the start
 	Resolutions *limit.Limiter // of DIDs of other hosts
 	written     atomic.Uint64  // the store's sequence after the last write of a route
 	// publicHost and publicScheme are those of the public URL: clients sign them.
@@ -78,6 +80,9 @@ func New(o Options) (*Mux, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.Panics == nil {
+		o.Panics = new(atomic.Uint64)
+	}
 	if len(o.CursorKey) == 0 {
 		o.CursorKey = make([]byte, 32)
 		rand.Read(o.CursorKey) // never fails
@@ -91,7 +96,7 @@ func New(o Options) (*Mux, error) {
 	}
 	a := &Mux{
 		rows:    byFullPath(),
-		Answers: o.Answers, Log: o.Log, Version: o.Version, Limits: o.Limits,
+		Answers: o.Answers, Log: o.Log, Version: o.Version, Limits: o.Limits, Panics: o.Panics,
 		Cursors:     cursorCodec{key: o.CursorKey, now: o.Now},
 		Resolutions: o.Limits.Limiter(limit.Rule{Name: "resolutions", Each: cmp.Or(o.Resolutions, 120), All: cmp.Or(o.ResolutionsGlobal, 3000)}),
 		publicHost:  public.Host, publicScheme: public.Scheme,

@@ -62,7 +62,7 @@ func (h *Server) openAPI(e Environment) error {
 		Answers: answers, Log: h.log, CursorKey: key, Version: version.Read().Version, PublicURL: h.Config.PublicURL,
 		TrustedProxies: h.Config.API.TrustedProxies,
 		Operator:       operator.Options{Add: h.Crawler.Add, Crawl: h.crawlAndIndex, Horizon: time.Duration(h.Config.Store.Horizon), Backup: h.writeBackup, CompactViews: h.compactViews},
-		Anchored:       h.newestAnchor, Limits: limits, Relay: h.relayHTTP, Tools: h.tools, ToolsHTTP: h.toolsHTTP,
+		Anchored:       h.newestAnchor, Limits: limits, Panics: &h.panics, Relay: h.relayHTTP, Tools: h.tools, ToolsHTTP: h.toolsHTTP,
 	}
 	options.LogLock, options.Witnesses, options.ResumeSigning = h.logLock(), h.witnesses.Status, h.resumeSigning
 	if h.witnesses.Len() > 0 {
@@ -85,7 +85,7 @@ func (h *Server) openAPI(e Environment) error {
 	if h.tools != nil {
 		contracts = h.tools
 	}
-	pages := web.New(answers, search, web.Options{Contracts: contracts, Log: h.log, PublicURL: h.Config.PublicURL, Now: e.Now, Standing: h.api.ServerStatus, Registry: h.api.RegistryStatus, History: h.history, Links: []frame.Link{{Text: "Docs", Address: "/docs"}, {Text: "MCP", Address: "/mcp"}}, Bot: crawlerpages.Bot{
+	pages := web.New(answers, search, web.Options{Contracts: contracts, Log: h.log, Panics: &h.panics, PublicURL: h.Config.PublicURL, Now: e.Now, Standing: h.api.ServerStatus, Registry: h.api.RegistryStatus, History: h.history, Links: []frame.Link{{Text: "Docs", Address: "/docs"}, {Text: "MCP", Address: "/mcp"}}, Bot: crawlerpages.Bot{
 		UserAgent: userAgent(h.Config), Contact: h.Config.Crawler.Contact, Addresses: h.Config.Crawler.OwnAddresses,
 		HostInterval: time.Duration(h.Config.Crawler.HostInterval), DomainInterval: time.Duration(h.Config.Crawler.DomainInterval),
 	}})

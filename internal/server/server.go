@@ -77,6 +77,7 @@ type Server struct {
 	history        *history.History // of the figures that the status page draws
 	recorder       *recorder
 	clock          *steadyclock.Clock
+	panics         atomic.Uint64      // of handlers, since the start
 	mailCompacted  atomic.Int64       // Unix milliseconds of the last compaction of the mail, 0 for none
 	erased         atomic.Int64       // Unix milliseconds of the last erasure of an agent, 0 for none
 	NotifyManager  func(state string) // reports the state of the server to the service manager

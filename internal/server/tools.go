@@ -46,7 +46,7 @@ func (h *Server) openTools(ctx context.Context, e Environment) error {
 	if h.tools, err = toolhost.Open(ctx, o); err != nil {
 		return fmt.Errorf("open the tool host: %w", err)
 	}
-	h.toolsHTTP = hosthttp.New(hosthttp.Options{Host: h.tools, Log: h.log, MCP: hostmcp.New(hostmcp.Options{
+	h.toolsHTTP = hosthttp.New(hosthttp.Options{Host: h.tools, Log: h.log, Panics: &h.panics, MCP: hostmcp.New(hostmcp.Options{
 		Host: h.tools, PublicURL: h.Config.PublicURL, Version: version.Read().Version, Log: h.log,
 	})})
 	return h.openHTTPRuntime(e)

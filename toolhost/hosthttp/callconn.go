@@ -139,6 +139,7 @@ func (c *callConn) serve(done func()) {
 // closeOnPanic lets a panic end the connection and not the process, as net/http does.
 func (c *callConn) closeOnPanic() {
 	if v := recover(); v != nil {
+		c.h.Panics.Add(1)
 		c.h.Log.Error("a call ended in a panic", "panic", v, "stack", string(debug.Stack()))
 		c.conn.Close()
 		select {

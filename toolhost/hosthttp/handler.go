@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"gazetteer/limit"
@@ -28,6 +29,8 @@ type Options struct {
 	// MCP serves /altar/v1/mcp for an identified client; nil: nothing does.
 	MCP func(client string) http.Handler
 	Log *slog.Logger
+	// Panics counts the calls that ended in a panic, for the metrics. Nil counts nothing.
+	Panics *atomic.Uint64
 	// RuntimeTimeout is the time that a runtime has to announce itself, to finish a frame and to
 	// answer a ping, and the time between two pings: a half-open connection ends after three times
 	// this time at the latest. 10 s when 0.
@@ -54,6 +57,9 @@ const (
 func New(o Options) *Handler {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Panics == nil {
+		o.Panics = new(atomic.Uint64)
 	}
 	if o.RuntimeTimeout == 0 {
 		o.RuntimeTimeout = 10 * time.Second

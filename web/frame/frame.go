@@ -18,6 +18,7 @@ import (
 	"path"
 	"runtime/debug"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -39,12 +40,15 @@ type Options struct {
 	// PublicURL is the address of this server in the commands that pages show. It is never taken
 	// from a request, whose Host header any client can choose. Empty means http://localhost.
 	PublicURL string
+	// Panics counts the pages that ended in a panic, for the metrics. Nil counts nothing.
+	Panics *atomic.Uint64
 }
 
 // Frame has the parts that all pages share: layout, style, headers, and the error page. After the
 // last addTemplates it is safe for concurrent use.
 type Frame struct {
 	log       *slog.Logger
+	panics    *atomic.Uint64
 	Now       func() time.Time
 	building  func() bool
 	explain   func(err error, building bool) (Problem, bool)
@@ -60,7 +64,7 @@ var frameFiles embed.FS
 
 // New prepares the frame.
 func New(o Options) *Frame {
-	f := &Frame{log: o.Log, Now: o.Now, building: o.Building, explain: o.Explain, assets: readAssets(), templates: map[string]*template.Template{}, BaseAddress: strings.TrimSuffix(cmp.Or(o.PublicURL, "http://localhost"), "/")}
+	f := &Frame{log: o.Log, panics: cmp.Or(o.Panics, new(atomic.Uint64)), Now: o.Now, building: o.Building, explain: o.Explain, assets: readAssets(), templates: map[string]*template.Template{}, BaseAddress: strings.TrimSuffix(cmp.Or(o.PublicURL, "http://localhost"), "/")}
 	if f.log == nil {
 		f.log = slog.New(slog.DiscardHandler)
 	}
@@ -174,10 +178,11 @@ func (f *Frame) Handle(work func(c *gin.Context) (WebPage, error)) gin.HandlerFu
 	}
 }
 
-// callGuarded runs work and returns its panic as an error.
+// callGuarded runs work, counts its panic and returns it as an error.
 func (f *Frame) callGuarded(work func(c *gin.Context) (WebPage, error), c *gin.Context) (v WebPage, err error) {
 	defer func() {
 		if r := recover(); r != nil {
+			f.panics.Add(1)
 			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
 		}
 	}()
