@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -362,6 +363,14 @@ func TestInvalidMCPMessages(t *testing.T) {
 			t.Errorf("the id %s is answered with %s %s", id, r.Status, r.body)
 		}
 	}
+	for body, code := range map[string]int{
+		`{"jsonrpc": "2.0", "id": [1], "method": "ping"}`: -32600, `{"jsonrpc": "2.0", "id": {}, "method": "ping"}`: -32600, `{"jsonrpc": "2.0", "id": true, "method": "ping"}`: -32600,
+		`{"jsonrpc": "1.0", "id": 1, "method": "ping"}`: -32600, `{"jsonrpc": "2.0", "id": 1, "method": 5}`: -32600, `{"jsonrpc": "2.0", "id": 1`: -32700,
+	} {
+		if r := postMCP(t, h, body); r.StatusCode != 400 || !strings.Contains(string(r.body), fmt.Sprintf(`"code":%d`, code)) || !strings.Contains(string(r.body), `"id":null`) {
+			t.Errorf("%s is answered with %s %s, want code %d", body, r.Status, r.body, code)
+		}
+	}
 	if r := postMCP(t, h, `[{"jsonrpc": "2.0", "id": 1, "method": "ping"}, {"jsonrpc": "2.0", "id": 2.5, "method": "ping"}]`); r.StatusCode != 400 || !strings.Contains(string(r.body), "the id 2.5") {
 		t.Errorf("a batch with a fraction is answered with %s %s", r.Status, r.body)
 	}
@@ -376,24 +385,33 @@ func TestInvalidMCPMessages(t *testing.T) {
 	}
 }
 
-// TestLargeMCPMessage checks that 10 MB are refused, with and without a Content-Length.
+// TestLargeMCPMessage checks that 10 MB are refused, with and without a Content-Length. A client that
+// sends all of it before it reads gets the 413; one that announces a terabyte, or sends chunks, gets it
+// at once.
 func TestLargeMCPMessage(t *testing.T) {
 	h := newTestServer(t, options{handlers: withMCP})
-	body := `{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "validate_document", "arguments": {"text": "` + strings.Repeat("x", 10<<20) + `"}}}`
-	for name, reader := range map[string]io.Reader{"with its length": strings.NewReader(body), "in chunks": io.MultiReader(strings.NewReader(body))} {
-		request, err := http.NewRequestWithContext(t.Context(), "POST", h.base+mcpserver.Path, reader)
+	size := 10 << 20
+	for name, c := range map[string]struct{ head, body string }{
+		"with its length": {fmt.Sprintf("Content-Length: %d", size), strings.Repeat(" ", size)},
+		"in chunks":       {"Transfer-Encoding: chunked", fmt.Sprintf("%x\r\n%s\r\n", 3<<20+1, strings.Repeat(" ", 3<<20+1))},
+		"a terabyte":      {fmt.Sprintf("Content-Length: %d", 1<<40), ""},
+	} {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(h.base, "http://"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		request.Header.Set("Content-Type", "application/json")
-		request.Header.Set("Accept", "application/json, text/event-stream")
-		response, err := http.DefaultClient.Do(request)
-		if err != nil {
-			continue // the server closed the connection while the client was writing
+		defer conn.Close()
+		if _, err := fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n%s\r\n\r\n%s", mcpserver.Path, c.head, c.body); err != nil {
+			t.Errorf("%s: the server ended the connection before it had the body: %v", name, err)
 		}
-		response.Body.Close()
-		if response.StatusCode != http.StatusRequestEntityTooLarge {
-			t.Errorf("%s: %s", name, response.Status)
+		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		text, err := io.ReadAll(response.Body)
+		if err != nil || response.StatusCode != http.StatusRequestEntityTooLarge || !response.Close || !strings.Contains(string(text), `"code":-32600`) {
+			t.Errorf("%s: %s %s %v", name, response.Status, text, err)
 		}
 	}
 	if r := postMCP(t, h, `{"jsonrpc": "2.0", "id": 7, "method": "ping"}`); r.StatusCode != 200 {

@@ -46,10 +46,10 @@ func Handler(server func(*http.Request) *mcp.Server, o Options) http.Handler {
 			writeError(w, http.StatusForbidden, nil, err.Error())
 			return
 		}
-		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, o.MaxBody))
-		if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		body, err := readOrDrain(r, o.MaxBody)
+		if int64(len(body)) > o.MaxBody {
 			w.Header().Set("Connection", "close")
-			writeError(w, http.StatusRequestEntityTooLarge, nil, fmt.Sprintf("the body is larger than %d bytes", tooLarge.Limit))
+			writeError(w, http.StatusRequestEntityTooLarge, nil, fmt.Sprintf("the body is larger than %d bytes", o.MaxBody))
 			return
 		}
 		if errors.Is(err, os.ErrDeadlineExceeded) {
@@ -73,6 +73,23 @@ func Handler(server func(*http.Request) *mcp.Server, o Options) http.Handler {
 			writeError(w, answer.status, body, strings.TrimSpace(answer.text.String()))
 		}
 	})
+}
+
+// maxDrain is the size of the largest body that is read although it is refused: many clients read no
+// answer before they have sent everything.
+const maxDrain = 16 << 20
+
+// readOrDrain reads a body. Of one with more than most bytes it returns most+1, and discards the rest
+// if its size is known and at most maxDrain, unless the client waits for permission to send it.
+func readOrDrain(r *http.Request, most int64) ([]byte, error) {
+	if r.ContentLength > maxDrain || r.ContentLength > most && r.Header.Get("Expect") != "" {
+		return make([]byte, most+1), nil
+	}
+	body, err := io.ReadAll(io.LimitReader(r.Body, most+1))
+	if int64(len(body)) > most && r.ContentLength > 0 {
+		io.CopyN(io.Discard, r.Body, maxDrain) // an error ends the connection, too
+	}
+	return body, err
 }
 
 // inexactID returns the first id of a message or batch that is a number and would be answered as
@@ -134,7 +151,7 @@ func writeError(w http.ResponseWriter, status int, body []byte, message string) 
 	code := jsonrpc.CodeInvalidRequest
 	var id any
 	switch {
-	case strings.HasPrefix(message, "malformed payload"):
+	case strings.HasPrefix(message, "malformed payload") && !json.Valid(body): // the library says it of a wrong member, too
 		code = jsonrpc.CodeParseError
 	case strings.HasPrefix(message, "JSON RPC not handled"):
 		code = jsonrpc.CodeMethodNotFound
