@@ -41,6 +41,8 @@ var (
 	// At least 24 hours after a 404 (AI Discovery §4.3).
 	goneLadder = []time.Duration{oneDay, 7 * oneDay, 30 * oneDay, 90 * oneDay}
 	downLadder = []time.Duration{oneDay, 7 * oneDay, 30 * oneDay}
+	// The name servers gave no answer, and usually do minutes later; the host itself was asked nothing.
+	namesLadder = []time.Duration{5 * time.Minute, time.Hour, oneDay, 7 * oneDay, 30 * oneDay}
 	// Three tries with growing gaps (AI Discovery §4.3 allows one more), then a day.
 	busyLadder = []time.Duration{time.Minute, 5 * time.Minute, oneDay}
 )
@@ -54,9 +56,10 @@ const (
 	mergeWindow = 10 * time.Minute
 )
 
-// countRepeats counts the consecutive results of one class before cur.
+// countRepeats counts the consecutive results of one class before cur. Failures of name servers count
+// apart from those of the host.
 func countRepeats(prev, cur fetch.Fetch) int {
-	if prev.Outcome == "" || classOf(prev.Outcome) != classOf(cur.Outcome) {
+	if prev.Outcome == "" || classOf(prev.Outcome) != classOf(cur.Outcome) || prev.NamesFailed != cur.NamesFailed {
 		return 0
 	}
 	return prev.Repeats + 1
@@ -101,6 +104,9 @@ func ladderWait(f fetch.Fetch) time.Duration {
 		}
 		return max(wait, f.RetryAfter)
 	case classDown:
+		if f.NamesFailed {
+			return step(namesLadder)
+		}
 		return step(downLadder)
 	case classRefused:
 		return fetch.RobotsAge

@@ -1,8 +1,11 @@
 package crawler_test
 
 import (
+	"context"
 	"fmt"
+	"net"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -102,6 +105,63 @@ func TestRevisitTimes(t *testing.T) {
 				synctest.Wait()
 				w.wantTimes("a.test", aiPath, c.gaps...)
 				w.wantPolite(0)
+			})
+		})
+	}
+}
+
+// recoveringNames is a name server that fails until a time, and notes when it was asked.
+type recoveringNames struct {
+	until time.Time
+	asked []time.Time // one for each visit
+}
+
+func (n *recoveringNames) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) {
+	now := time.Now()
+	n.asked = append(n.asked, now)
+	if now.Before(n.until) {
+		return nil, &net.DNSError{Err: "server misbehaving", Name: host, IsTemporary: true}
+	}
+	return []netip.Addr{netip.MustParseAddr("192.0.2.1")}, nil
+}
+
+// TestFailuresOfNameServersAreRetriedSoon checks that a host whose name servers fail is visited again
+// within minutes and within an hour, and then as rarely as one without an address.
+func TestFailuresOfNameServersAreRetriedSoon(t *testing.T) {
+	for name, c := range map[string]struct {
+		fails time.Duration
+		gaps  []time.Duration
+	}{
+		"for half an hour": {30 * time.Minute, []time.Duration{5 * time.Minute, time.Hour}},
+		"for months":       {90 * oneDay, []time.Duration{5 * time.Minute, time.Hour, oneDay, 7 * oneDay, 30 * oneDay, 30 * oneDay}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.site("a.test", map[string]http.Handler{aiPath: json200(ai("A"))})
+				names := &recoveringNames{until: time.Now().Add(c.fails)}
+				w.opts.Resolver = names
+				w.run()
+				if r := w.visit("a.test"); !strings.HasPrefix(r.Summary, "dns: ") {
+					t.Errorf("the first visit: %s", r.Summary)
+				}
+				total := time.Duration(0)
+				for _, g := range c.gaps {
+					total += g + g/10 + time.Minute
+				}
+				time.Sleep(total)
+				synctest.Wait()
+				for i, want := range c.gaps {
+					if i+1 >= len(names.asked) {
+						t.Fatalf("asked %d times, want more than %d", len(names.asked), i+1)
+					}
+					if gap := names.asked[i+1].Sub(names.asked[i]); gap < want || gap > want+want/10+time.Minute {
+						t.Errorf("gap %d is %v, want %v", i+1, gap, want)
+					}
+				}
+				if found := w.stored("a.test", document.AI) != nil; found != (c.fails < time.Hour) {
+					t.Errorf("the document is found: %v", found)
+				}
 			})
 		})
 	}

@@ -12,7 +12,7 @@ import (
 func (s *session) settleAsk(a *fetch.Ask, end fetch.AskResult) {
 	s.dropAsk(a)
 	f := &a.Fetch
-	f.Outcome, f.Detail = end.Outcome, end.Detail
+	f.Outcome, f.Detail, f.NamesFailed = end.Outcome, end.Detail, end.NamesFailed
 	if a.Kind == fetch.KindRobots {
 		s.settleRobots(a)
 		return
@@ -116,7 +116,7 @@ func (s *session) settleRobots(a *fetch.Ask) {
 		h.Fetches[fetch.KindRobots], h.NotBefore[fetch.KindRobots], h.Robots = *f, v.Until, &v.Robots
 		s.visit.result.Fetches = append(s.visit.result.Fetches, *f)
 	} else if down && f.Status == 0 {
-		s.settleHost(a.Of, fetch.AskResult{Outcome: f.Outcome, Detail: f.Detail})
+		s.settleHost(a.Of, fetch.AskResult{Outcome: f.Outcome, Detail: f.Detail, NamesFailed: f.NamesFailed})
 	}
 }
 

@@ -138,6 +138,9 @@ type AskResult struct {
 	// Definite says that the host gave a complete answer that is not a document: a stored document
 	// is then no longer current.
 	Definite bool
+	// NamesFailed says of a DNSFailed that the name servers gave no answer, which a later request may
+	// get: the name itself may be fine.
+	NamesFailed bool
 
 	certificate bool // of a TLSFailed: it was the certificate
 }

@@ -90,7 +90,7 @@ func judgeError(err error) AskResult {
 	case errors.As(err, &encoding):
 		return AskResult{Outcome: Unreadable, Detail: encoding.Error()}
 	case errors.As(err, &dns):
-		return AskResult{Outcome: DNSFailed, Detail: dnsProblem(dns)}
+		return AskResult{Outcome: DNSFailed, Detail: dnsProblem(dns), NamesFailed: !dns.IsNotFound && (dns.IsTimeout || dns.IsTemporary)}
 	case isTimeout(err):
 		detail := "no whole answer in time"
 		if errors.As(err, &phase) {

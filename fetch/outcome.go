@@ -39,14 +39,16 @@ const (
 
 // A Fetch is one request, including its redirects, and its result. It is also a value if it failed.
 type Fetch struct {
-	Kind    string    `json:"kind"` // a document.Kind, or "robots"
-	URL     string    `json:"url"`  // asked
-	Final   string    `json:"final,omitempty"`
-	Outcome Outcome   `json:"outcome"`
-	Detail  string    `json:"detail,omitempty"` // for a person; untrusted text
-	Status  int       `json:"status,omitempty"`
-	At      time.Time `json:"at"`
-	Took    Millis    `json:"took_ms"`
+	Kind    string  `json:"kind"` // a document.Kind, or "robots"
+	URL     string  `json:"url"`  // asked
+	Final   string  `json:"final,omitempty"`
+	Outcome Outcome `json:"outcome"`
+	Detail  string  `json:"detail,omitempty"` // for a person; untrusted text
+	// NamesFailed says of a DNSFailed that the name servers gave no answer.
+	NamesFailed bool      `json:"names_failed,omitempty"`
+	Status      int       `json:"status,omitempty"`
+	At          time.Time `json:"at"`
+	Took        Millis    `json:"took_ms"`
 	// MediaType is the Content-Type as sent.
 	MediaType    string        `json:"media_type,omitempty"`
 	ETag         string        `json:"etag,omitempty"`
