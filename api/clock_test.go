@@ -51,6 +51,42 @@ func TestReplaysAfterClockWasAhead(t *testing.T) {
 	}
 }
 
+// TestOwnerSignsAfterClockWasAhead checks that an owner whose nonces were dropped while the clock was
+// ahead can sign as soon as it is right, and that no request is accepted twice: not those of before, nor
+// those of now, nor those of the time ahead when it comes.
+func TestOwnerSignsAfterClockWasAhead(t *testing.T) {
+	clock := &setClock{}
+	h := newTestServer(t, options{registry: registrar.Options{Now: clock.now}})
+	a := registerProved(t, h, 1, "")
+	id := a.CreatorDID + did.KeyFragment
+	start := time.Now()
+	year := 365 * 24 * time.Hour
+	signed := map[time.Duration]httpsig.SignOptions{}
+	put := func(ahead time.Duration, status int, o httpsig.SignOptions) {
+		t.Helper()
+		clock.set(ahead)
+		if r := h.requestSigned(a.key, id, "PUT", a.path, `{"description": "at `+ahead.String()+`"}`, o); r.StatusCode != status {
+			t.Errorf("%s ahead: %s %s", ahead, r.Status, r.body)
+		}
+	}
+	write := func(ahead time.Duration) {
+		t.Helper()
+		signed[ahead] = httpsig.SignOptions{Nonce: "nonce-of-" + ahead.String(), Created: start.Add(ahead)}
+		put(ahead, http.StatusOK, signed[ahead])
+	}
+	times := []time.Duration{10 * time.Second, year, year + 10*time.Minute, time.Minute, 20 * time.Minute}
+	for _, ahead := range times { // ten minutes drop the nonces of before
+		write(ahead)
+	}
+	for _, ahead := range append(times, 25*time.Minute) {
+		for _, o := range signed {
+			put(ahead, http.StatusUnauthorized, o)
+		}
+	}
+	write(30 * time.Minute)
+	put(year, http.StatusUnauthorized, signed[year])
+}
+
 // TestIdempotencyKeysAfterClockWasAhead checks that a key that was rotated while the clock was
 // ahead is in use since now at the latest, and no interval ends before it begins.
 func TestIdempotencyKeysAfterClockWasAhead(t *testing.T) {

@@ -69,6 +69,9 @@ type Agent struct {
 	// NonceFloor is the latest time of a signature whose nonce was dropped, in Unix seconds: none
 	// that is as old or older counts.
 	NonceFloor int64 `json:"nonce_floor,omitempty"`
+	// NonceGaps are spans before NonceFloor without a dropped nonce, so that an owner who signed while
+	// the clock was ahead can sign again when it is right. The oldest is first.
+	NonceGaps []nonceGap `json:"nonce_gaps,omitempty"`
 	// HandleSince is the time at which Handle was claimed. HandleClaims has the times at which the
 	// agent claimed handles that had no holder or another one, within the last 30 days. Both are in
 	// Unix seconds.
@@ -119,7 +122,7 @@ type AttestationSummary struct {
 
 // PublicCopy returns the agent without its private members.
 func (a Agent) PublicCopy() Agent {
-	a.SecretHash, a.Nonces, a.NonceFloor, a.SecretWritesUntil, a.KeyWritesUntil = nil, nil, 0, 0, 0
+	a.SecretHash, a.Nonces, a.NonceFloor, a.NonceGaps, a.SecretWritesUntil, a.KeyWritesUntil = nil, nil, 0, nil, 0, 0
 	a.HandleSince, a.HandleClaims = time.Time{}, nil
 	return a
 }
@@ -129,7 +132,7 @@ func (a Agent) clone() Agent {
 	a.Retired = slices.Clone(a.Retired)
 	a.Domains = slices.Clone(a.Domains)
 	a.Attested, a.Issued = slices.Clone(a.Attested), slices.Clone(a.Issued)
-	a.Nonces, a.Absorbed = slices.Clone(a.Nonces), slices.Clone(a.Absorbed)
+	a.Nonces, a.NonceGaps, a.Absorbed = slices.Clone(a.Nonces), slices.Clone(a.NonceGaps), slices.Clone(a.Absorbed)
 	a.HandleClaims = slices.Clone(a.HandleClaims)
 	observed := make(map[string]Observation, len(a.Observed))
 	maps.Copy(observed, a.Observed)

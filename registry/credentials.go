@@ -46,6 +46,10 @@ const (
 	// rotationNonces are kept for rotations, recoveryNonces for the recovery key.
 	rotationNonces = maxRotationsDay
 	recoveryNonces = 20
+	// minNonceGap is how long no signature was made in a span of [Agent.NonceGaps]; maxNonceGaps is the
+	// number of spans.
+	minNonceGap  = int64(time.Hour / time.Second)
+	maxNonceGaps = 8
 )
 
 // Credentials show that an agent sent a request: a signature, or the agent's secret while it is not
@@ -70,6 +74,12 @@ type usedNonce struct {
 	Until int64  `json:"u"` // Unix seconds, when its signature is too old anyway
 }
 
+// A nonceGap is a span of Unix seconds between two signatures whose nonces were dropped, without both.
+type nonceGap struct {
+	After  int64 `json:"a"`
+	Before int64 `json:"b"`
+}
+
 func nonceHash(nonce string) string {
 	sum := sha256.Sum256([]byte(nonce))
 	return base64.RawURLEncoding.EncodeToString(sum[:12])
@@ -83,7 +93,7 @@ func (a *Agent) useNonce(nonce string, now, created time.Time) error {
 // useNonceOf is useNonce for an agent with its own limit of nonces.
 func (a *Agent) useNonceOf(nonce string, now, created time.Time, most int) error {
 	a.forgetNonces(now)
-	if created.Unix() <= a.NonceFloor {
+	if a.mayBeForgotten(created.Unix()) {
 		return &Refusal{Kind: ErrUnauthorized, Code: "signature-created", Message: "the registry has forgotten the nonces of that time already", Got: FormatSecond(created),
 			Expected: "a time after " + FormatSecond(time.Unix(a.NonceFloor, 0)), Help: "sign it again now"}
 	}
@@ -100,16 +110,40 @@ func (a *Agent) useNonceOf(nonce string, now, created time.Time, most int) error
 	return nil
 }
 
-// forgetNonces drops expired nonces, and remembers up to when: signatures from before are refused from
-// then on, also when the clock was only ahead for a while and they look fresh again.
+// forgetNonces drops expired nonces, and remembers up to when, and in which spans there were none:
+// other signatures from before are refused from then on, also when the clock was only ahead for a while and they look fresh again.
 func (a *Agent) forgetNonces(now time.Time) {
 	a.Nonces = slices.DeleteFunc(a.Nonces, func(n usedNonce) bool {
 		expired := n.Until < now.Unix()
 		if expired {
-			a.NonceFloor = max(a.NonceFloor, n.Until-1-int64(maxSignatureAge.Seconds()))
+			a.dropNonceOf(n.Until - 1 - int64(maxSignatureAge.Seconds()))
 		}
 		return expired
 	})
+}
+
+// dropNonceOf notes that the nonce of a signature of a time is dropped.
+func (a *Agent) dropNonceOf(created int64) {
+	if created <= a.NonceFloor {
+		for i, g := range a.NonceGaps {
+			if g.After < created && created < g.Before {
+				a.NonceGaps[i].After = created
+			}
+		}
+		return
+	}
+	if created-a.NonceFloor > minNonceGap {
+		if len(a.NonceGaps) == maxNonceGaps {
+			a.NonceGaps = slices.Delete(a.NonceGaps, 0, 1)
+		}
+		a.NonceGaps = append(a.NonceGaps, nonceGap{After: a.NonceFloor, Before: created})
+	}
+	a.NonceFloor = created
+}
+
+// mayBeForgotten reports whether a signature of a time may have been used, and its nonce dropped.
+func (a *Agent) mayBeForgotten(created int64) bool {
+	return created <= a.NonceFloor && !slices.ContainsFunc(a.NonceGaps, func(g nonceGap) bool { return g.After < created && created < g.Before })
 }
 
 // authorizeWrite checks that the owner of a sent the request, and stores the nonce of a signed one
