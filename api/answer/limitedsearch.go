@@ -6,10 +6,12 @@ import (
 	"errors"
 	"net/netip"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"gazetteer/index"
 	"gazetteer/index/query"
+	"gazetteer/index/view"
 	"gazetteer/limit"
 	"gazetteer/store"
 )
@@ -28,8 +30,8 @@ type SearchLimits struct {
 	Time time.Duration
 	// Concurrent is how many searches run at a time, twice the number of processors if 0; 32 times
 	// as many can wait. Queries larger than people write ([query.Query.Large]) have slots of their
-	// own, a quarter as many, so that they delay only each other; 64 times as many of these can
-	// wait.
+	// own, a quarter as many, and rest while usual ones run, so that they delay only each other; 64
+	// times as many of these can wait.
 	Concurrent int
 	Limits     *limit.Set // lists the limits for the metrics; may be nil
 }
@@ -47,6 +49,15 @@ type LimitedSearcher struct {
 	searcher     Searcher
 	timeout      time.Duration
 	usual, large *limit.Slots
+	lastUsual    atomic.Int64 // when a usual search began or ended, in Unix nanoseconds
+}
+
+// usualPause is the longest time between two usual searches in which large ones still rest.
+const usualPause = 100 * time.Millisecond
+
+// isBusy reports whether usual searches run, or did a moment ago.
+func (l *LimitedSearcher) isBusy() bool {
+	return time.Now().UnixNano()-l.lastUsual.Load() < int64(usualPause)
 }
 
 // NewLimitedSearcher puts limits around a searcher.
@@ -80,6 +91,12 @@ func withSlot[T any](ctx context.Context, l *LimitedSearcher, slots *limit.Slots
 		return none, cmp.Or(ctx.Err(), ErrTooManySearches)
 	}
 	defer release()
+	if slots == l.large {
+		limited = view.WithPace(limited, l.isBusy)
+	} else {
+		l.lastUsual.Store(time.Now().UnixNano())
+		defer func() { l.lastUsual.Store(time.Now().UnixNano()) }()
+	}
 	done, err := work(limited)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		return none, ErrSearchTimeout

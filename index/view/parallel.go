@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"gazetteer/internal/wait"
 )
 
 // RunParallel calls f with every number below n, on all processors at once, with the protection
@@ -50,10 +52,47 @@ func StartConcurrent(f func() error) (wait func() error) {
 
 // YieldProcessor ends a search whose client has disconnected, and lets other goroutines run first:
 // without it a long search occupies a processor for ten milliseconds at a time, longer than a usual
-// search takes.
+// search takes. In a context of [WithPace] it rests, too.
 func YieldProcessor(ctx context.Context) error {
+	if p, ok := ctx.Value(paceKey{}).(*pace); ok {
+		return p.rest(ctx)
+	}
 	runtime.Gosched()
 	return ctx.Err()
+}
+
+type paceKey struct{}
+
+// A pace makes one search rest. It belongs to the goroutine of the search.
+type pace struct {
+	busy  func() bool
+	began time.Time // of the present turn
+}
+
+const (
+	// minTurn is how long a paced search works before it rests: shorter rests would cost more than
+	// they free.
+	minTurn = 500 * time.Microsecond
+	// restPerTurn is how many times as long as its last turn a paced search rests.
+	restPerTurn = 3
+)
+
+// WithPace returns a context for one search, which rests after each turn while busy reports that other
+// searches need the processors. A search that only yields keeps a processor busy all the time, and
+// then the operating system, too, lets the threads of this process wait for those of others.
+func WithPace(ctx context.Context, busy func() bool) context.Context {
+	return context.WithValue(ctx, paceKey{}, &pace{busy: busy, began: time.Now()})
+}
+
+func (p *pace) rest(ctx context.Context) error {
+	worked := time.Since(p.began)
+	if worked < minTurn || !p.busy() {
+		runtime.Gosched()
+		return ctx.Err()
+	}
+	err := wait.For(ctx, restPerTurn*worked)
+	p.began = time.Now()
+	return err
 }
 
 // YieldInterval is the approximate time after which a search yields. Yielding for each hit would
