@@ -295,6 +295,20 @@ func (l *Log) keepCheckpoint(signed []byte) error {
 	return nil
 }
 
+// warnOfMissingCopy warns when a log that has signed has no copy of its checkpoint: a new path and a
+// restore begin so, but so does a server whose second disk is not mounted.
+func (l *Log) warnOfMissingCopy() error {
+	if l.copy == "" || l.last.N == 0 {
+		return nil
+	}
+	there, err := readCheckpoints([]string{l.copy}, l.key.Verifier())
+	if err == nil && len(there) == 0 {
+		l.log.Warn("the copy of the checkpoint is missing and is begun anew; if its disk is not mounted, stop this server and mount it: until then nothing keeps another copy of this directory from signing",
+			"file", l.copy, "signed", l.last.N)
+	}
+	return err
+}
+
 // checkCopy refuses to sign when the copy holds a checkpoint that this log does not know: another
 // process has signed it.
 func (l *Log) checkCopy() error {
@@ -361,6 +375,9 @@ func (l *Log) checkTree(kept, known []keptCheckpoint) error {
 	} else {
 		l.log.Warn("the tree is shorter than the last signed checkpoint: an older copy was put back; it is grown again from the store, and nothing is signed until it contains that checkpoint",
 			"dir", l.dir, "leaves", l.state.Size, "signed", l.last.N)
+	}
+	if err := l.warnOfMissingCopy(); err != nil {
+		return err
 	}
 	same := func(c keptCheckpoint) bool { return bytes.Equal(c.text, text) }
 	if len(kept) == len(l.checkpoints) && !slices.ContainsFunc(kept, func(c keptCheckpoint) bool { return !same(c) }) {

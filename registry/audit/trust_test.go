@@ -360,3 +360,28 @@ func TestOlderCopyWithLock(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// TestMissingCopyIsWarnedOf checks that a log that has signed warns at its start if the copy of its
+// checkpoint is missing, and that a new log does not.
+func TestMissingCopyIsWarnedOf(t *testing.T) {
+	h := newFixture(t)
+	warned := func() bool { return strings.Contains(h.lines.String(), "the copy of the checkpoint is missing") }
+	if warned() {
+		t.Error("a new log warns")
+	}
+	h.events(1, 0, 10)
+	h.shut()
+	if err := os.Remove(filepath.Join(h.dir, "copy")); err != nil {
+		t.Fatal(err)
+	}
+	h.open(Options{})
+	if !warned() {
+		t.Errorf("without the copy the log says only\n%s", h.lines)
+	}
+	h.shut()
+	h.open(Options{})
+	if warned() {
+		t.Error("the copy was not written again")
+	}
+	h.shut()
+}
