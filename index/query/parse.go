@@ -117,12 +117,17 @@ func (p *parser) parseItem() error {
 	if p.rest[0] == '-' && len(p.rest) > 1 && (unicode.IsLetter(p.rest[1]) || p.rest[1] == '"') {
 		return p.parseExclusion(start)
 	}
+	addWord := func(v string) { p.words = append(p.words, v) }
 	key, ok := p.peekKey()
 	if !ok {
-		return p.parseBareWord(start, func(v string) { p.words = append(p.words, v) })
+		return p.parseBareWord(start, addWord)
 	}
 	f, ok := lookupFilter(key)
 	if !ok {
+		after := p.rest[utf8.RuneCountInString(key)+1:]
+		if len(after) == 0 || unicode.IsSpace(after[0]) {
+			return p.parseBareWord(start, addWord) // the colon of a sentence: this mail: is it spam
+		}
 		return p.errorAt(start, fmt.Sprintf("unknown key %s:", key), suggestKeys(key))
 	}
 	return p.parseFilter(start, key, f, "")

@@ -35,6 +35,8 @@ func TestParseQuery(t *testing.T) {
 		"e-mail - -5":                       {Words: "e-mail - -5"},
 		`"-word"`:                           {Phrases: []string{"-word"}},
 		":colon":                            {Words: ":colon"},
+		"check this mail: is it spam":       {Words: "check this mail: is it spam"},
+		"reminder:":                         {Words: "reminder:"},
 		"trailing:1":                        {}, // an error, below
 		"예약해 줘 verb:BOOK":                   {Words: "예약해 줘", Verbs: []string{"BOOK"}},
 		"[a-z]+ * ? ~ ^2 /x/":               {Words: "[a-z]+ * ? ~ ^2 /x/"},
