@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"gazetteer/api"
+	"gazetteer/internal/testclock"
 	"gazetteer/protocol/httpsig"
 	"gazetteer/registry"
 	"gazetteer/registry/admission"
@@ -229,14 +230,14 @@ func TestThievesCannotBlockTheOwner(t *testing.T) {
 // and of networks that register, leaves room for others.
 func TestPersistentCrowdDoesNotBlockOwners(t *testing.T) {
 	begun := time.Now()
-	now := begun
+	clock := testclock.New(begun)
 	o := fromNetwork(admission.Limits{Registrations: 20, AllRegistrations: 100, Changes: -1, Writes: 6, AllChanges: 200, Reports: -1})
-	o.registry.Now = func() time.Time { return now }
+	o.registry.Now = clock.Now
 	h := newTestServer(t, o)
 	victim := registerAgent(t, h)
 	var crowd []registry.Agent
 	var secrets []string
-	for i := 0; now.Sub(begun) < 5*time.Hour; i++ {
+	for i := 0; clock.Now().Sub(begun) < 5*time.Hour; i++ {
 		for n := range 30 { // each of them from a /16 of its own
 			a, secret, err := h.answers.Registry.Register(t.Context(), registry.Registration{Name: "crowd", PublicKey: newKey(t), Client: netip.AddrFrom4([4]byte{11, byte(n), 1, 1})})
 			if err == nil && len(crowd) < 40 {
@@ -254,13 +255,13 @@ func TestPersistentCrowdDoesNotBlockOwners(t *testing.T) {
 		}
 		r := h.request("POST", "/api/v1/agents/register", `{"name": "A", "public_key": "`+newKey(t)+`"}`, "Content-Type", jsonType, "X-Forwarded-For", fmt.Sprintf("203.%d.113.1", i))
 		if r.StatusCode != http.StatusCreated {
-			t.Fatalf("a new owner after %v, beside %d of the crowd: %s %s", now.Sub(begun), len(crowd), r.Status, r.body)
+			t.Fatalf("a new owner after %v, beside %d of the crowd: %s %s", clock.Now().Sub(begun), len(crowd), r.Status, r.body)
 		}
 		if i%31 == 0 { // an event may cost what returns in an hour
 			if r := h.request("PUT", "/api/v1/agents/"+victim.AirID, fmt.Sprintf(`{"description": "mine %d"}`, i), "Content-Type", jsonType, "X-Agent-Secret", victim.Secret); r.StatusCode != http.StatusOK {
-				t.Fatalf("an update after %v: %s %s", now.Sub(begun), r.Status, r.body)
+				t.Fatalf("an update after %v: %s %s", clock.Now().Sub(begun), r.Status, r.body)
 			}
 		}
-		now = now.Add(2 * time.Minute)
+		clock.Advance(2 * time.Minute)
 	}
 }
