@@ -208,7 +208,7 @@ func readQuery(values url.Values) (query.Query, error) {
 			if v = strings.TrimSpace(v); v == "" {
 				return q, route.NewProblem(route.BadParameter, f.Key+" is empty", "give it a value, or leave it out").WithLocation(route.Location{Parameter: f.Key}).WithValueIndex(i)
 			}
-			if at := strings.IndexFunc(v, isBidiControl); at >= 0 {
+			if at := strings.IndexFunc(v, query.IsBidiControl); at >= 0 {
 				return q, route.NewProblem(route.BadParameter, f.Key+" contains a character that changes the appearance of text", "remove it").
 					WithLocation(route.Location{Parameter: f.Key, Column: utf8.RuneCountInString(v[:at]) + 1}).WithValueIndex(i)
 			}
@@ -225,10 +225,6 @@ func readQuery(values url.Values) (query.Query, error) {
 	}
 	return q, nil
 }
-
-// isBidiControl reports whether a character changes the direction of the text
-// around it.
-func isBidiControl(r rune) bool { return r >= 0x202A && r <= 0x202E || r >= 0x2066 && r <= 0x2069 }
 
 // checkQuery refuses a search for nothing.
 func checkQuery(q query.Query) error {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"gazetteer/index/bitset"
 	"gazetteer/index/semantic"
 	"gazetteer/index/view"
 	"gazetteer/index/wordvec"
@@ -13,11 +14,11 @@ import (
 
 // gathered makes a view of operations with the meanings of texts, of which the
 // first lie in one segment and the others in another.
-func gathered(l *semantic.Lexicon, all []semantic.Embedding, first int) (*view.View, []view.Bitset) {
+func gathered(l *semantic.Lexicon, all []semantic.Embedding, first int) (*view.View, []bitset.Set) {
 	v := &view.View{Operations: len(all)}
-	var masks []view.Bitset
+	var masks []bitset.Set
 	for _, part := range [][]semantic.Embedding{all[:first], all[first:]} {
-		operations := view.NewBitset(len(part))
+		operations := bitset.New(len(part))
 		for i := range part {
 			operations.Add(uint32(i))
 		}

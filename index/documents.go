@@ -53,8 +53,12 @@ type storedDocument struct {
 	once    sync.Once
 	service termList // of the texts that its entries share; set by once
 
-	twinsOnce sync.Once
-	twins     map[string]int // the first operation with a key of [entry.TwinKey]; set by twinsOnce
+	keysOnce sync.Once
+	keys     []entry.TwinKeys // of the operations; set by keysOnce
+
+	mu      sync.Mutex
+	twinsOf string      // fingerprint of the document that twins is about
+	twins   map[int]int // the place of the twin of each operation of twinsOf that has one
 }
 
 // operationKey names one operation of one version of a document. Nobody requests a replaced
@@ -176,28 +180,41 @@ func (r *documentReader) prepareOperation(src entry.Source, t *storedDocument, n
 	return p, nil
 }
 
-// findTwin returns the operation with a key of [entry.TwinKey]; ok is false if there is none.
-func (t *storedDocument) findTwin(key string) (o document.Operation, ok bool) {
-	t.twinsOnce.Do(func() {
-		t.twins = make(map[string]int)
+// twinKeys returns the keys by which the operations are paired with those of another document.
+func (t *storedDocument) twinKeys() []entry.TwinKeys {
+	t.keysOnce.Do(func() {
+		t.keys = make([]entry.TwinKeys, len(t.operations))
 		for n := range t.operations {
-			o, err := t.decodeOperation(n)
-			if err != nil {
-				continue // logged by the follower
-			}
-			if key := entry.TwinKey(&o); key != "" {
-				if _, met := t.twins[key]; !met {
-					t.twins[key] = n
-				}
+			if o, err := t.decodeOperation(n); err == nil { // an error is logged by the follower
+				t.keys[n] = entry.TwinKeysOf(&o)
 			}
 		}
 	})
-	n, ok := t.twins[key]
-	if !ok || key == "" {
+	return t.keys
+}
+
+// findTwin returns the twin of the n-th operation of another document, which remains where this one
+// yields; ok is false if there is none.
+func (t *storedDocument) findTwin(of *storedDocument, n int) (o document.Operation, ok bool) {
+	place, ok := t.twinPlaces(of)[n]
+	if !ok {
 		return document.Operation{}, false
 	}
-	o, err := t.decodeOperation(n)
+	o, err := t.decodeOperation(place)
 	return o, err == nil
+}
+
+// twinPlaces returns the places of the twins of the operations of another document.
+func (t *storedDocument) twinPlaces(of *storedDocument) map[int]int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.twins == nil || t.twinsOf != of.fingerprint {
+		t.twinsOf, t.twins = of.fingerprint, make(map[int]int)
+		for yields, remains := range entry.PairTwins(t.twinKeys(), of.twinKeys()) {
+			t.twins[remains] = yields
+		}
+	}
+	return t.twins
 }
 
 // serviceTerms returns the terms of the description of the service.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"gazetteer/document"
+	"gazetteer/index/bitset"
 	"gazetteer/index/entry"
 	"gazetteer/index/query"
 	"gazetteer/index/semantic"
@@ -85,7 +86,7 @@ func (s *searcher) verbFactors() (*view.FieldValues, []float64, error) {
 
 // objectMentions returns for each segment the operations that mention the object that the request
 // ends, nil if the request ends nothing.
-func (s *searcher) objectMentions() ([]view.Bitset, error) {
+func (s *searcher) objectMentions() ([]bitset.Set, error) {
 	if s.request.Act.Object == "" {
 		return nil, nil
 	}
@@ -93,9 +94,9 @@ func (s *searcher) objectMentions() ([]view.Bitset, error) {
 	if err != nil {
 		return nil, err
 	}
-	mentions, any := make([]view.Bitset, len(found)), false
+	mentions, any := make([]bitset.Set, len(found)), false
 	for i, p := range found {
-		mentions[i] = view.NewBitset(s.view.Segments[i].N)
+		mentions[i] = bitset.New(s.view.Segments[i].N)
 		for number := range p.Numbers() {
 			mentions[i].Add(number)
 			any = true

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"gazetteer/index/bitset"
 	"gazetteer/index/entry"
 	"gazetteer/index/query"
 	"gazetteer/index/semantic"
@@ -94,7 +95,7 @@ func TestNearCodesHaveNearEmbeddings(t *testing.T) {
 	}
 	defer snapshot.Close()
 	must(t, v.PrepareView())
-	var masks []view.Bitset
+	var masks []bitset.Set
 	places := map[string]view.EntryRef{}
 	for i := range v.Segments {
 		masks = append(masks, v.Segments[i].Searchable)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"gazetteer/index/bitset"
 	"gazetteer/index/query"
 	"gazetteer/index/semantic"
 	"gazetteer/index/tokens"
@@ -19,7 +20,7 @@ type LeftOut struct {
 
 // applyProhibitions removes the operations that the request forbids from masks. It returns new
 // masks.
-func (s *searcher) applyProhibitions(masks []view.Bitset) ([]view.Bitset, []LeftOut, error) {
+func (s *searcher) applyProhibitions(masks []bitset.Set) ([]bitset.Set, []LeftOut, error) {
 	if len(s.request.Prohibitions) == 0 {
 		return masks, nil, nil
 	}
@@ -56,7 +57,7 @@ func (s *searcher) applyProhibitions(masks []view.Bitset) ([]view.Bitset, []Left
 
 // removeMentions removes from masks the operations that do more than read and have a verb among
 // their words. It returns their number.
-func (s *searcher) removeMentions(masks []view.Bitset, effects *view.EffectColumn, verb string) (int, error) {
+func (s *searcher) removeMentions(masks []bitset.Set, effects *view.EffectColumn, verb string) (int, error) {
 	found, err := s.view.FindPostings(tokens.StemOf(verb))
 	if err != nil {
 		return 0, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"gazetteer/index/bitset"
 	"gazetteer/index/query"
 	"gazetteer/index/view"
 )
@@ -132,7 +133,7 @@ func (s *searcher) preferArguments(entries []view.RankedEntry) error {
 
 // rankApart returns the first entries for a separate request among the operations in masks. known
 // has the nearest operations of clauses among the same operations; it may be nil.
-func (s *searcher) rankApart(ctx context.Context, request query.Request, masks []view.Bitset, limit int, known *view.QueryEmbedding) ([]view.RankedEntry, error) {
+func (s *searcher) rankApart(ctx context.Context, request query.Request, masks []bitset.Set, limit int, known *view.QueryEmbedding) ([]view.RankedEntry, error) {
 	one := *s
 	one.request = request
 	one.embedding = s.view.Directory.EmbedQuery(request.Words)
@@ -154,7 +155,7 @@ const maxListedOfNamed = 3
 
 // putNamedFirst puts operations of the services that the request calls by their name before all
 // others, which keep their order.
-func (s *searcher) putNamedFirst(ctx context.Context, named []view.Bitset, p *page) error {
+func (s *searcher) putNamedFirst(ctx context.Context, named []bitset.Set, p *page) error {
 	limit := s.query.Offset + s.query.Limit
 	first, err := s.rankApart(ctx, s.request, named, limit, nil)
 	if err != nil {
@@ -177,7 +178,7 @@ func (s *searcher) putNamedFirst(ctx context.Context, named []view.Bitset, p *pa
 // shareBetweenClauses distributes the places between the clauses of a request for several things:
 // the best operation for each, then the second best for each, and so on. Other operations follow in
 // unchanged order.
-func (s *searcher) shareBetweenClauses(ctx context.Context, masks []view.Bitset, p *page) error {
+func (s *searcher) shareBetweenClauses(ctx context.Context, masks []bitset.Set, p *page) error {
 	clauses := s.request.Clauses()
 	if len(clauses) < 2 || len(clauses) > view.MaxClauses {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"time"
 	"unicode"
 
-	"gazetteer/document"
+	"gazetteer/index/bitset"
 	"gazetteer/index/entry"
 	"gazetteer/index/query"
 	"gazetteer/index/tokens"
@@ -297,7 +297,7 @@ func (s *searcher) frequencyOf(terms []tokens.Token) (least int, err error) {
 
 // allowedOperations returns for each segment the operations that the filters and the excluded words
 // allow.
-func (s *searcher) allowedOperations() ([]view.Bitset, error) {
+func (s *searcher) allowedOperations() ([]bitset.Set, error) {
 	v := s.view
 	masks, err := v.ApplyFilters(s.query)
 	if err != nil {
@@ -397,7 +397,7 @@ func (s *searcher) readHit(ctx context.Context, r view.RankedEntry, hit *Hit) (o
 			hit.DataClasses = append(hit.DataClasses, c.Name)
 		}
 	}
-	if hit.Also, err = s.readTwin(ctx, run, &operation.Operation); err != nil {
+	if hit.Also, err = s.readTwin(ctx, run, t, s.view.OrdinalOf(r.EntryRef)); err != nil {
 		return false, err
 	}
 	if clauses := s.embedding.Clauses; len(clauses) > 0 {
@@ -410,8 +410,9 @@ func (s *searcher) readHit(ctx context.Context, r view.RankedEntry, hit *Hit) (o
 	return true, nil
 }
 
-// readTwin returns the twin of an operation in another document of its host, nil when it has none.
-func (s *searcher) readTwin(ctx context.Context, run *view.DocumentRun, o *document.Operation) (*Twin, error) {
+// readTwin returns the twin of the n-th operation of a document in another one of its host, nil when it
+// has none.
+func (s *searcher) readTwin(ctx context.Context, run *view.DocumentRun, of *storedDocument, n int) (*Twin, error) {
 	yields, remains := entry.TwinKinds()
 	if run.Kind != remains || !s.view.HasTwins(run.Host) {
 		return nil, nil
@@ -420,7 +421,7 @@ func (s *searcher) readTwin(ctx context.Context, run *view.DocumentRun, o *docum
 	if err != nil || d == nil {
 		return nil, err
 	}
-	twin, ok := d.findTwin(entry.TwinKey(o))
+	twin, ok := d.findTwin(of, n)
 	if !ok {
 		return nil, nil
 	}

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"gazetteer/index/bitset"
 	"gazetteer/index/view"
 )
 
@@ -16,7 +17,7 @@ const namedFactor = 16
 
 // findServicesAndClasses adds the services and data classes that match the words best, after the
 // services whose operations are named. A service has many operations, so there are few services.
-func (s *searcher) findServicesAndClasses(ctx context.Context, f *view.MatchSet, named []view.Bitset) (serviceHits []ServiceHit, classHits []ClassHit, err error) {
+func (s *searcher) findServicesAndClasses(ctx context.Context, f *view.MatchSet, named []bitset.Set) (serviceHits []ServiceHit, classHits []ClassHit, err error) {
 	v, q := s.view, s.query
 	all := !q.Aliases && !q.Narrowed() // no operation of theirs has to be looked for
 	services, classes := view.Candidates{N: 4 * maxOtherHits}, view.Candidates{N: 4 * maxOtherHits}

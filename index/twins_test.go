@@ -71,6 +71,29 @@ func TestTwinsAreOneHit(t *testing.T) {
 	check("after it came again", 1, 5)
 }
 
+// TestTwinsOfTheSameCallAreOneHit checks that an operation that two documents describe in other words,
+// but call by the same path, is one hit with both ways to call it.
+func TestTwinsOfTheSameCallAreOneHit(t *testing.T) {
+	full := agis("ferry.test", "BOOK /cabin: Books a cabin on the night ferry", "CANCEL /cabin: Gives a cabin back before the ferry leaves")
+	other := discovery(full)
+	other.Operations[0].Intent, other.Operations[0].Call.URL = "Cabin reservations for overnight ferries", "https://ferry.test/v1/cabin"
+	other.Operations[1].Intent, other.Operations[1].Call.URL = "Cabin returns", "https://ferry.test/v1/cabin"
+	other.Operations[1].Call.Method = "DELETE"
+	x, _ := indexed(t, full, other)
+	hits := search(t, x, query.Query{Words: "book a cabin on an overnight ferry"}).Hits
+	also := map[string]string{}
+	for _, h := range hits {
+		if h.Also == nil {
+			t.Errorf("%s %s has no twin", h.Kind, h.Operation.ID)
+			continue
+		}
+		also[h.Operation.Verb] = h.Also.Call.Method
+	}
+	if len(hits) != 2 || also["BOOK"] != "POST" || also["CANCEL"] != "DELETE" {
+		t.Errorf("%q, called also by %v", named(search(t, x, query.Query{Words: "book a cabin on an overnight ferry"})), also)
+	}
+}
+
 // TestSummaryRowsYieldToDocuments checks that a row of a summary that only names a verb is no hit
 // and is not counted beside the operation that an AI Discovery document of the host describes.
 func TestSummaryRowsYieldToDocuments(t *testing.T) {

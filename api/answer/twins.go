@@ -1,9 +1,6 @@
 package answer
 
 import (
-	"slices"
-	"strings"
-
 	"gazetteer/document"
 	"gazetteer/index/entry"
 )
@@ -24,27 +21,14 @@ func FindTwins(documents []document.Document) (yields, remains *document.Documen
 	if yields == nil || remains == nil {
 		return nil, nil, nil
 	}
-	places := make(map[string][]int) // of the remaining operations, in their order
-	for i := range remains.Operations {
-		if key := entry.TwinKey(&remains.Operations[i]); key != "" {
-			places[key] = append(places[key], i)
-		}
-	}
-	twins = make(map[int]int)
-	for i := range yields.Operations {
-		o := &yields.Operations[i]
-		key := entry.TwinKey(o)
-		left := places[key]
-		if len(left) == 0 { // one operation has one twin
-			continue
-		}
-		// Several operations can have the same words, such as "Cancels a message" of two lists.
-		n := max(0, slices.IndexFunc(left, func(place int) bool { return hasPath(o.Call.URL, remains.Operations[place].Path) }))
-		twins[i] = left[n]
-		places[key] = slices.Delete(left, n, n+1)
-	}
-	return yields, remains, twins
+	return yields, remains, entry.PairTwins(twinKeys(yields), twinKeys(remains))
 }
 
-// hasPath reports whether an address ends in the path of an AGIS endpoint.
-func hasPath(address, path string) bool { return path != "" && strings.HasSuffix(address, path) }
+// twinKeys returns the keys of the operations of a document, in its order.
+func twinKeys(d *document.Document) []entry.TwinKeys {
+	keys := make([]entry.TwinKeys, len(d.Operations))
+	for i := range d.Operations {
+		keys[i] = entry.TwinKeysOf(&d.Operations[i])
+	}
+	return keys
+}

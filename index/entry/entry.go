@@ -73,7 +73,7 @@ func OperationEntry(o *document.Operation) Entry {
 	class, _ := ClassOf(o)
 	e.addKeyword(query.EffectField, EffectValue(o, class))
 	e.addKeyword(ClassField, classValue(o, class))
-	e.addKeyword(TwinField, TwinKey(o))
+	e.addKeyword(TwinField, TwinKeysOf(o).Value())
 	e.addKeyword(query.IdempotentField, idempotentValue(o))
 	e.addKeyword(query.CapabilityField, query.CanonicalWord(o.Capability))
 	e.addKeyword(query.ProtocolField, query.CanonicalWord(o.Call.Protocol))

@@ -3,14 +3,19 @@ package entry
 import (
 	"crypto/sha256"
 	"encoding/base64"
+	"net/http"
+	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
 	"gazetteer/document"
+	"gazetteer/protocol/effect"
 )
 
-// TwinField is the keyword field that identifies the same operation in two documents of one host.
+// TwinField is the keyword field that identifies the same operation in two documents of one host. Its
+// values are those of [TwinKeys.Value].
 const TwinField = "twin"
 
 // twinKeyBytes is the length of a key before it is encoded. It distinguishes the operations of one
@@ -20,20 +25,148 @@ const twinKeyBytes = 3
 // minTwinWords is the minimum number of words of an intent that identifies an operation.
 const minTwinWords = 3
 
-// TwinKey returns the key of an operation: a short digest of the words of its intent, "" if the
-// intent has too few words to identify an operation.
-func TwinKey(o *document.Operation) string {
-	words := strings.FieldsFunc(strings.ToLower(o.Intent), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
-	if len(words) < minTwinWords && !slices.ContainsFunc(words, func(w string) bool { return w[0] >= 0x80 }) {
+// TwinKeys identify an operation among those of its host, by what it says and by how it is called.
+// Each key is a short digest, or "" if the operation does not have it.
+type TwinKeys struct {
+	Words string // of the words of the intent, if they are enough to identify an operation
+	Call  string // of the path, and of whether the call reads, ends something or does neither
+}
+
+// TwinKeysOf returns the keys of an operation.
+func TwinKeysOf(o *document.Operation) TwinKeys {
+	return TwinKeys{Words: twinKey(identifyingWords(o.Intent)), Call: twinKey(calledPath(o))}
+}
+
+// Value returns the keys as one value of [TwinField], "" if there is none.
+func (k TwinKeys) Value() string {
+	if k == (TwinKeys{}) {
 		return ""
 	}
-	if len(words) == 0 {
-		return ""
+	return k.Words + "." + k.Call
+}
+
+// ParseTwinKeys reads a value of [TwinField].
+func ParseTwinKeys(value string) TwinKeys {
+	words, call, _ := strings.Cut(value, ".")
+	return TwinKeys{words, call}
+}
+
+// PairTwins pairs the operations that two documents of a host describe: first those with the same
+// words, then those with the same call, if no other operation of either document that is left has
+// it. The map leads from the place of an operation in the document that yields to the place of its
+// twin in the other one.
+func PairTwins(yields, remains []TwinKeys) map[int]int {
+	pairs := make(map[int]int)
+	places := placesBy(remains, func(k TwinKeys) string { return k.Words })
+	for i, k := range yields {
+		left := places[k.Words]
+		if len(left) == 0 { // one operation has one twin
+			continue
+		}
+		// Several operations can have the same words, such as "Cancels a message" of two lists.
+		n := max(0, slices.IndexFunc(left, func(place int) bool { return remains[place].Call == k.Call }))
+		pairs[i] = left[n]
+		places[k.Words] = slices.Delete(left, n, n+1)
 	}
-	sum := sha256.Sum256([]byte(strings.Join(words, " ")))
-	return base64.RawURLEncoding.EncodeToString(sum[:twinKeyBytes])
+	byCall := func(k TwinKeys) string { return k.Call }
+	paired := make([]bool, len(remains))
+	for _, place := range pairs {
+		paired[place] = true
+	}
+	theirs := placesBy(remains, byCall)
+	for call, mine := range placesBy(yields, byCall) {
+		mine = slices.DeleteFunc(mine, func(i int) bool { _, ok := pairs[i]; return ok })
+		left := slices.DeleteFunc(theirs[call], func(place int) bool { return paired[place] })
+		if len(mine) == 1 && len(left) == 1 {
+			pairs[mine[0]] = left[0]
+		}
+	}
+	return pairs
+}
+
+// placesBy returns the places of the operations that have a key, in order, by that key.
+func placesBy(all []TwinKeys, key func(TwinKeys) string) map[string][]int {
+	places := make(map[string][]int)
+	for i, k := range all {
+		if key := key(k); key != "" {
+			places[key] = append(places[key], i)
+		}
+	}
+	return places
 }
 
 // TwinKinds returns the kind of document whose twins are omitted, and the kind whose twins remain.
 // An AGIS document describes an operation in more detail than an AI Discovery document.
 func TwinKinds() (yields, remains document.Kind) { return document.AI, document.AGIS }
+
+// twinKey returns a short digest of a text, "" for "".
+func twinKey(text string) string {
+	if text == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(text))
+	return base64.RawURLEncoding.EncodeToString(sum[:twinKeyBytes])
+}
+
+// identifyingWords returns the words of an intent, "" if they are too few to identify an operation.
+func identifyingWords(intent string) string {
+	words := strings.FieldsFunc(strings.ToLower(intent), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	if len(words) < minTwinWords && !slices.ContainsFunc(words, func(w string) bool { return w[0] >= 0x80 }) {
+		return ""
+	}
+	return strings.Join(words, " ")
+}
+
+// servedBelow matches the parts of an HTTP path that are no part of the noun: where an API is served,
+// and its version.
+var servedBelow = regexp.MustCompile(`^(api|rest|v[0-9]+(\.[0-9]+)*)$`)
+
+// calledPath returns the path that a call of o names, with all placeholders alike and without what
+// differs between the formats, behind the kind of the call; "" if it names none.
+func calledPath(o *document.Operation) string {
+	path := o.Path
+	if path == "" { // no AGIS endpoint
+		address, err := url.Parse(o.Call.URL)
+		if err != nil {
+			return ""
+		}
+		path = address.Path
+	}
+	var parts []string
+	for part := range strings.SplitSeq(strings.ToLower(path), "/") {
+		placeholder := strings.HasPrefix(part, "{") || strings.HasPrefix(part, ":")
+		switch {
+		case part == "", servedBelow.MatchString(part):
+		case placeholder && len(parts) == 0: // such as the user of all paths of a service
+		case placeholder:
+			parts = append(parts, "{}")
+		default:
+			parts = append(parts, part)
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return callKind(o) + " " + strings.Join(parts, "/")
+}
+
+// callKind returns whether a call reads, ends something or does neither: in AGIS by its declared effect and
+// its verb, otherwise by its HTTP method.
+func callKind(o *document.Operation) string {
+	var reads, ends bool
+	if o.Path == "" {
+		reads = o.Call.Method == http.MethodGet || o.Call.Method == http.MethodHead
+		ends = o.Call.Method == http.MethodDelete
+	} else {
+		class, _ := ClassOf(o)
+		reads, ends = o.Effect == document.Informational, class == effect.End
+	}
+	switch {
+	case reads:
+		return "read"
+	case ends:
+		return "end"
+	default:
+		return "change"
+	}
+}

@@ -79,7 +79,7 @@ func (p *parser) checkCharacters() error {
 			return p.errorAt(n, fmt.Sprintf("the query has more than %d characters", maxQueryLength), "say it in fewer words")
 		case r == utf8.RuneError && size == 1:
 			return p.errorAt(n, fmt.Sprintf("byte %#02x is not UTF-8", p.text[i]), "send the query in UTF-8")
-		case unicode.IsControl(r) && !unicode.IsSpace(r), isBidiControl(r):
+		case unicode.IsControl(r) && !unicode.IsSpace(r), IsBidiControl(r):
 			return p.errorAt(n, fmt.Sprintf("control character %U", r), "remove it")
 		}
 		i += size
@@ -88,8 +88,8 @@ func (p *parser) checkCharacters() error {
 	return nil
 }
 
-// isBidiControl reports whether r can change the visible order of a text.
-func isBidiControl(r rune) bool {
+// IsBidiControl reports whether r changes the visible order of the text around it.
+func IsBidiControl(r rune) bool {
 	return r >= 0x202A && r <= 0x202E || r >= 0x2066 && r <= 0x2069
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"gazetteer/index/bitset"
 	"gazetteer/index/query"
 	"gazetteer/index/semantic"
 )
@@ -23,7 +24,7 @@ type clusterIndex struct {
 }
 
 // NewClusterIndex sorts the operations of a segment with known embeddings by cluster.
-func NewClusterIndex(centres []semantic.Centroid, m *SegmentEmbeddings, operations Bitset) clusterIndex {
+func NewClusterIndex(centres []semantic.Centroid, m *SegmentEmbeddings, operations bitset.Set) clusterIndex {
 	c := clusterIndex{from: make([]uint32, len(centres)+1)}
 	type placed struct {
 		number uint32
@@ -66,7 +67,7 @@ const (
 // query, about embeddingPool from the clusters around it. The result does not depend on their
 // positions: it always includes whole clusters and all operations at the same distance. The buffer
 // holds the distances of the compared operations.
-func (v *View) NearestOperations(centres []semantic.Centroid, query semantic.Embedding, masks []Bitset, room *[]uint8) []EntryRef {
+func (v *View) NearestOperations(centres []semantic.Centroid, query semantic.Embedding, masks []bitset.Set, room *[]uint8) []EntryRef {
 	if query.Scale == 0 {
 		return nil
 	}
@@ -154,7 +155,7 @@ func (l *Directory) EmbedQuery(words []query.Word) *QueryEmbedding {
 // StartNearest starts a concurrent search for the operations in masks that are nearest to the query
 // and to each of its clauses. The caller must call stop before the masks change or the view is
 // closed.
-func (s *QueryEmbedding) StartNearest(v *View, masks []Bitset) (stop func()) {
+func (s *QueryEmbedding) StartNearest(v *View, masks []bitset.Set) (stop func()) {
 	s.awaitNear = StartConcurrent(func() error {
 		buffer, _ := s.buffers.Get().(*[]uint8)
 		if buffer == nil {

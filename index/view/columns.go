@@ -9,6 +9,7 @@ import (
 	"github.com/blevesearch/bleve/v2/index/scorch"
 	segment "github.com/blevesearch/scorch_segment_api/v2"
 
+	"gazetteer/index/bitset"
 	"gazetteer/index/query"
 )
 
@@ -163,7 +164,7 @@ func (v *FieldValues) ValueNumber(p EntryRef) uint32 {
 
 // RemoveMarked removes from masks the operations whose own value is marked, by its index in All. It
 // returns their number.
-func (v *FieldValues) RemoveMarked(masks []Bitset, marked []bool) (count int) {
+func (v *FieldValues) RemoveMarked(masks []bitset.Set, marked []bool) (count int) {
 	for i, mask := range masks {
 		c, own := v.columns[i], make([]bool, len(v.of[i])) // marked, by the numbers of the segment
 		for n, at := range v.of[i] {

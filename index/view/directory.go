@@ -9,6 +9,7 @@ import (
 	"github.com/blevesearch/bleve/v2/index/scorch"
 	api "github.com/blevesearch/bleve_index_api"
 
+	"gazetteer/index/bitset"
 	"gazetteer/index/cache"
 	"gazetteer/index/entry"
 	"gazetteer/index/semantic"
@@ -35,7 +36,7 @@ type Directory struct {
 	StoredFrom int
 
 	Postings *cache.Sized[string, *StemPostings] // by stem
-	keywords *cache.Sized[keywordKey, Bitset]
+	keywords *cache.Sized[keywordKey, bitset.Set]
 	scratch  sync.Pool // of *wordScores
 	readers  sync.Pool // of *termReader
 	// distanceBuffers holds *[]uint8, the buffers of [View.NearestOperations].
@@ -86,7 +87,7 @@ func NewDirectory(dir string, b bleve.Index, l *semantic.Lexicon, states HostSta
 		states:     states,
 		StoredFrom: storedIndexEntries,
 		Postings:   cache.New[string, *StemPostings](maxPostingsCache),
-		keywords:   cache.New[keywordKey, Bitset](maxPostingsCache / 8),
+		keywords:   cache.New[keywordKey, bitset.Set](maxPostingsCache / 8),
 		segments:   make(map[uint64]*SegmentData),
 	}, nil
 }
@@ -250,7 +251,7 @@ func (v *View) FindPostings(stem string) ([]*TermPostings, error) {
 
 // operationsWithValue returns the operations of a segment that have a value of a keyword
 // field. The caller must not change it.
-func (l *Directory) operationsWithValue(s *scorch.SegmentSnapshot, d *SegmentData, field, value string) (Bitset, error) {
+func (l *Directory) operationsWithValue(s *scorch.SegmentSnapshot, d *SegmentData, field, value string) (bitset.Set, error) {
 	key := keywordKey{s.Id(), field, value}
 	if b, ok := l.keywords.Lookup(key); ok {
 		return b, nil

@@ -11,6 +11,7 @@ import (
 	"github.com/blevesearch/bleve/v2/index/scorch"
 	segment "github.com/blevesearch/scorch_segment_api/v2"
 
+	"gazetteer/index/bitset"
 	"gazetteer/index/entry"
 	"gazetteer/index/semantic"
 	"gazetteer/index/tokens"
@@ -41,23 +42,23 @@ type SegmentEmbeddings struct {
 	Clusters clusterIndex
 	// Doubtful has the operations whose name and intent have nothing in common, for example because
 	// of a borrowed name.
-	Doubtful Bitset
+	Doubtful bitset.Set
 
-	operations Bitset   // those of the segment
-	before     []uint32 // for each 64 entries: the number of operations before them
+	operations bitset.Set // those of the segment
+	before     []uint32   // for each 64 entries: the number of operations before them
 	mapped     *mappedFile
 }
 
 // NewSegmentEmbeddings returns the embeddings of operations, all of which are unknown.
-func NewSegmentEmbeddings(dim int, operations Bitset) *SegmentEmbeddings {
-	m := &SegmentEmbeddings{Dim: dim, Doubtful: make(Bitset, len(operations))}
+func NewSegmentEmbeddings(dim int, operations bitset.Set) *SegmentEmbeddings {
+	m := &SegmentEmbeddings{Dim: dim, Doubtful: make(bitset.Set, len(operations))}
 	rows := m.numberRows(operations)
 	m.Vectors, m.Scales = make([]int8, rows*dim), make([]float32, rows)
 	return m
 }
 
 // numberRows gives each operation a row, in order, and returns the number of rows.
-func (m *SegmentEmbeddings) numberRows(operations Bitset) int {
+func (m *SegmentEmbeddings) numberRows(operations bitset.Set) int {
 	m.operations, m.before = operations, make([]uint32, len(operations))
 	rows := 0
 	for at, set := range operations {
@@ -176,14 +177,14 @@ type weightedTerm struct {
 func readEmbeddings(s *scorch.SegmentSnapshot, e *segmentEntries, l *semantic.Lexicon, old func(entry.Source, string) *formerEmbeddings) (*SegmentEmbeddings, Vocabulary, error) {
 	n := len(e.numbers)
 	m := NewSegmentEmbeddings(l.Table.Dim(), e.Operations)
-	wanted := NewBitset(n)
+	wanted := bitset.New(n)
 	for i := range e.Runs {
 		r := &e.Runs[i]
 		if from := old(r.Source, r.Fingerprint); from != nil && from.hasShapeOf(r) {
 			from.copyInto(m, r.start)
 			continue
 		}
-		wanted.addRange(r.start, r.end)
+		wanted.AddRange(r.start, r.end)
 	}
 	missing := wanted.Count() > 0
 	words := make(map[string]uint32)
@@ -232,7 +233,7 @@ func readEmbeddings(s *scorch.SegmentSnapshot, e *segmentEntries, l *semantic.Le
 
 // computeEmbeddings adds up the words of the wanted operations. The words of a service count in each
 // of its operations, too.
-func (m *SegmentEmbeddings) computeEmbeddings(e *segmentEntries, wanted Bitset, vectors [][]float32, uses [][]weightedTerm) {
+func (m *SegmentEmbeddings) computeEmbeddings(e *segmentEntries, wanted bitset.Set, vectors [][]float32, uses [][]weightedTerm) {
 	var sums [entry.NumFields][]float32
 	for f := range sums {
 		sums[f] = make([]float32, m.Dim)

@@ -4,6 +4,7 @@ import (
 	"math"
 	"sync"
 
+	"gazetteer/index/bitset"
 	"gazetteer/index/query"
 )
 
@@ -83,7 +84,7 @@ func (l *labels) ofRuns(s *SegmentData, visit func(run int, label uint8)) {
 
 // withStates returns the operations of hosts in all of these states; a minus sign before a state
 // asks for hosts without it.
-func (s *Segment) withStates(states []string, l *labels) Bitset {
+func (s *Segment) withStates(states []string, l *labels) bitset.Set {
 	var is, not uint8
 	for _, state := range states {
 		positive, negated := query.SplitNegation(state)
@@ -97,10 +98,10 @@ func (s *Segment) withStates(states []string, l *labels) Bitset {
 			}
 		}
 	}
-	b := NewBitset(s.N)
+	b := bitset.New(s.N)
 	l.ofRuns(s.SegmentData, func(run int, label uint8) {
 		if label&is == is && label&not == 0 {
-			b.addRange(s.OperationsOf(uint32(run)))
+			b.AddRange(s.OperationsOf(uint32(run)))
 		}
 	})
 	return b

@@ -6,22 +6,23 @@ import (
 	"slices"
 
 	"gazetteer/document"
+	"gazetteer/index/bitset"
 	"gazetteer/index/query"
 )
 
 // RequireStems removes from masks the operations that lack one of the stems.
-func (v *View) RequireStems(masks []Bitset, stems []string) error {
+func (v *View) RequireStems(masks []bitset.Set, stems []string) error {
 	for _, stem := range stems {
 		found, err := v.FindPostings(stem)
 		if err != nil {
 			return err
 		}
 		for i, p := range found {
-			have := NewBitset(v.Segments[i].N)
+			have := bitset.New(v.Segments[i].N)
 			for number := range p.Numbers() {
 				v.Segments[i].EachOperation(number, have.Add)
 			}
-			masks[i].intersect(have)
+			masks[i].Intersect(have)
 		}
 	}
 	return nil
@@ -29,7 +30,7 @@ func (v *View) RequireStems(masks []Bitset, stems []string) error {
 
 // ListInOrder returns the entries from from up to, but not including, to of those in masks, ordered
 // by host, kind and ordinal, and the number of all.
-func (v *View) ListInOrder(masks []Bitset, from, to int) (page []RankedEntry, total int) {
+func (v *View) ListInOrder(masks []bitset.Set, from, to int) (page []RankedEntry, total int) {
 	for i := range masks {
 		total += masks[i].Count()
 	}
@@ -58,8 +59,8 @@ func (v *View) ListInOrder(masks []Bitset, from, to int) (page []RankedEntry, to
 }
 
 // ApplyFilters returns for each segment the entries that pass a query's filters.
-func (v *View) ApplyFilters(q query.Query) ([]Bitset, error) {
-	masks := make([]Bitset, len(v.Segments))
+func (v *View) ApplyFilters(q query.Query) ([]bitset.Set, error) {
+	masks := make([]bitset.Set, len(v.Segments))
 	narrowed := q.Narrowed()
 	labels := v.Directory.hostLabels()
 	for i, s := range v.snapshot.Segments() {
@@ -76,21 +77,21 @@ func (v *View) ApplyFilters(q query.Query) ([]Bitset, error) {
 			if len(values) == 0 || f.Field == "" {
 				continue
 			}
-			any := NewBitset(vs.N)
+			any := bitset.New(vs.N)
 			for _, value := range values {
 				found, err := v.Directory.operationsWithValue(s, vs.SegmentData, f.Field, value)
 				if err != nil {
 					return nil, err
 				}
-				any.addAll(found)
+				any.AddAll(found)
 			}
-			mask.intersect(any)
+			mask.Intersect(any)
 		}
 		if len(q.Hosts) > 0 {
-			mask.intersect(vs.ofHosts(q.Hosts))
+			mask.Intersect(vs.ofHosts(q.Hosts))
 		}
 		if len(q.Is) > 0 {
-			mask.intersect(vs.withStates(q.Is, labels))
+			mask.Intersect(vs.withStates(q.Is, labels))
 		}
 		if q.Safe {
 			unsafe, err := v.Directory.operationsWithValue(s, vs.SegmentData, query.EffectField, string(document.Irreversible))
@@ -106,11 +107,11 @@ func (v *View) ApplyFilters(q query.Query) ([]Bitset, error) {
 
 // OperationsOfNamed returns the operations in masks whose service has a name, in the form of
 // [query.ServiceName]; nil if there is none.
-func (v *View) OperationsOfNamed(name string, masks []Bitset) ([]Bitset, error) {
+func (v *View) OperationsOfNamed(name string, masks []bitset.Set) ([]bitset.Set, error) {
 	if name == "" {
 		return nil, nil
 	}
-	var named []Bitset
+	var named []bitset.Set
 	for i, s := range v.snapshot.Segments() {
 		known, err := hasTerm(s, query.ServiceNameField, name)
 		if err != nil {
@@ -124,7 +125,7 @@ func (v *View) OperationsOfNamed(name string, masks []Bitset) ([]Bitset, error) 
 			return nil, err
 		}
 		found = slices.Clone(found)
-		if found.intersect(masks[i]); found.Count() == 0 {
+		if found.Intersect(masks[i]); found.Count() == 0 {
 			continue
 		}
 		if named == nil {
@@ -136,20 +137,20 @@ func (v *View) OperationsOfNamed(name string, masks []Bitset) ([]Bitset, error) 
 }
 
 // emptySets returns an empty set for each segment.
-func (v *View) emptySets() []Bitset {
-	sets := make([]Bitset, len(v.Segments))
+func (v *View) emptySets() []bitset.Set {
+	sets := make([]bitset.Set, len(v.Segments))
 	for i := range sets {
-		sets[i] = NewBitset(v.Segments[i].N)
+		sets[i] = bitset.New(v.Segments[i].N)
 	}
 	return sets
 }
 
 // ofHosts returns the entries of some hosts. Ids begin with the host, so this needs no field.
-func (s *Segment) ofHosts(hosts []string) Bitset {
-	b := NewBitset(s.N)
+func (s *Segment) ofHosts(hosts []string) bitset.Set {
+	b := bitset.New(s.N)
 	for _, host := range hosts {
 		for _, r := range s.hostRuns(host) {
-			b.addRange(r.start, r.operationsEnd)
+			b.AddRange(r.start, r.operationsEnd)
 		}
 	}
 	return b
@@ -157,9 +158,9 @@ func (s *Segment) ofHosts(hosts []string) Bitset {
 
 // A MatchSet contains the unordered matches of a query.
 type MatchSet struct {
-	Masks   []Bitset    // the operations that pass the filters, for each segment
-	Words   *wordScores // nil when no words were asked for
-	Release func()      // must be called when the scores are no longer needed
+	Masks   []bitset.Set // the operations that pass the filters, for each segment
+	Words   *wordScores  // nil when no words were asked for
+	Release func()       // must be called when the scores are no longer needed
 }
 
 // appendOperations appends the operations of a segment that match, in order.
@@ -176,7 +177,7 @@ func (f *MatchSet) appendOperations(segment int, to []uint32) []uint32 {
 }
 
 // MatchWords finds the matches of words among the operations in masks.
-func (v *View) MatchWords(ctx context.Context, words []query.Word, masks []Bitset) (*MatchSet, error) {
+func (v *View) MatchWords(ctx context.Context, words []query.Word, masks []bitset.Set) (*MatchSet, error) {
 	f := &MatchSet{Masks: masks, Release: func() {}}
 	if len(words) == 0 {
 		return f, nil

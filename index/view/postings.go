@@ -9,6 +9,7 @@ import (
 	"github.com/blevesearch/bleve/v2/index/scorch"
 	segment "github.com/blevesearch/scorch_segment_api/v2"
 
+	"gazetteer/index/bitset"
 	"gazetteer/index/entry"
 )
 
@@ -158,7 +159,7 @@ func (p *TermPostings) Numbers() iter.Seq[uint32] {
 }
 
 // addScores adds the weights, multiplied by rarity, to the scores of entries, and the entries to met.
-func (p *TermPostings) addScores(scores []float32, met Bitset, rarity float32) {
+func (p *TermPostings) addScores(scores []float32, met bitset.Set, rarity float32) {
 	for i := range p.blocks {
 		b := &p.blocks[i]
 		scores, met := scores[b.first:], met[b.first/64:]
@@ -169,7 +170,7 @@ func (p *TermPostings) addScores(scores []float32, met Bitset, rarity float32) {
 	}
 	for _, at := range p.Services {
 		more := rarity * at.weight
-		met.addRange(at.from, at.to)
+		met.AddRange(at.from, at.to)
 		of := scores[at.from:at.to]
 		for n := range of {
 			of[n] += more
@@ -180,9 +181,9 @@ func (p *TermPostings) addScores(scores []float32, met Bitset, rarity float32) {
 // A termReader has the buffers of [termReader.readTerm]. They are empty between two calls.
 type termReader struct {
 	sums     []float32    // by number of entry
-	met      Bitset       // the entries with a sum
+	met      bitset.Set   // the entries with a sum
 	several  []occurrence // by number of entry: the forms of a stem in one field
-	metForms Bitset       // the entries with several
+	metForms bitset.Set   // the entries with several
 	weights  []float32
 	places   map[float32]uint16 // of the weights
 }
@@ -194,7 +195,7 @@ type occurrence struct{ count, length int32 }
 // resize makes room for n entries.
 func (r *termReader) resize(n int) {
 	if len(r.sums) < n {
-		*r = termReader{sums: make([]float32, n), met: NewBitset(n), several: make([]occurrence, n), metForms: NewBitset(n), places: make(map[float32]uint16)}
+		*r = termReader{sums: make([]float32, n), met: bitset.New(n), several: make([]occurrence, n), metForms: bitset.New(n), places: make(map[float32]uint16)}
 	}
 }
 
@@ -225,13 +226,13 @@ func (r *termReader) readTerm(s *scorch.SegmentSnapshot, e *segmentEntries, form
 			}
 		}
 		if len(forms) > 1 {
-			r.metForms[:bitsetLen(n)].ForEach(func(number uint32) {
+			r.metForms[:bitset.Words(n)].ForEach(func(number uint32) {
 				o := &r.several[number]
 				r.met.Add(number)
 				r.sums[number] += termWeight(f, e.Services.Has(number), int(o.count), int(o.length))
 				*o = occurrence{}
 			})
-			clear(r.metForms[:bitsetLen(n)])
+			clear(r.metForms[:bitset.Words(n)])
 		}
 	}
 	return r.takePostings(e, n), nil
@@ -241,7 +242,7 @@ func (r *termReader) readTerm(s *scorch.SegmentSnapshot, e *segmentEntries, form
 func (r *termReader) takePostings(e *segmentEntries, n int) *TermPostings {
 	p := &TermPostings{}
 	for first := 0; first < n; first += blockEntries {
-		met := r.met[first/64 : bitsetLen(min(n, first+blockEntries))]
+		met := r.met[first/64 : bitset.Words(min(n, first+blockEntries))]
 		count := met.Count()
 		if count == 0 {
 			continue
@@ -294,12 +295,12 @@ func (r *termReader) placeOf(weight float32) uint16 {
 
 // readKeyword decodes the operations that have a value of a keyword field, themselves or through
 // their service.
-func readKeyword(s *scorch.SegmentSnapshot, e *segmentEntries, field, value string) (Bitset, error) {
+func readKeyword(s *scorch.SegmentSnapshot, e *segmentEntries, field, value string) (bitset.Set, error) {
 	dictionary, err := s.Segment().Dictionary(field)
 	if err != nil {
 		return nil, NewDamageError("field %s of segment %d: %v", field, s.Id(), err)
 	}
-	found := NewBitset(len(e.numbers))
+	found := bitset.New(len(e.numbers))
 	err = e.EachPosting(s, dictionary, value, false, func(number uint32, _, _ int) {
 		e.EachOperation(number, found.Add)
 	})

@@ -3,13 +3,15 @@ package view
 import (
 	"slices"
 	"testing"
+
+	"gazetteer/index/bitset"
 )
 
 // TestPostingsOfLargeSegments checks that postings in several blocks, with few and with many
 // weights, add the same scores as the sums that they were made from.
 func TestPostingsOfLargeSegments(t *testing.T) {
 	const n = 3*blockEntries - 100
-	e := &segmentEntries{Services: NewBitset(n), RunOf: make([]uint32, n), Runs: []DocumentRun{{start: 10, operationsEnd: 20, end: n}}}
+	e := &segmentEntries{Services: bitset.New(n), RunOf: make([]uint32, n), Runs: []DocumentRun{{start: 10, operationsEnd: 20, end: n}}}
 	e.Services.Add(blockEntries + 7)
 	r := &termReader{}
 	for _, weights := range []int{1, fewWeights, fewWeights + 1, blockEntries} {
@@ -31,7 +33,7 @@ func TestPostingsOfLargeSegments(t *testing.T) {
 		if got := slices.Collect(p.Numbers()); !slices.Equal(got, numbers) || p.count() != len(numbers) {
 			t.Fatalf("%d weights: %d entries, want %d", weights, len(got), len(numbers))
 		}
-		scores, met := make([]float32, n), NewBitset(n)
+		scores, met := make([]float32, n), bitset.New(n)
 		p.addScores(scores, met, 2)
 		if !slices.Equal(scores, want) {
 			t.Errorf("%d weights: other scores", weights)

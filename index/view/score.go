@@ -7,6 +7,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"gazetteer/index/bitset"
 	"gazetteer/index/entry"
 	"gazetteer/index/query"
 	"gazetteer/index/semantic"
@@ -59,12 +60,12 @@ func inverseFrequency(df, n int) float64 {
 
 // wordScores has the first parts of the scores of a view's entries.
 type wordScores struct {
-	Scores  []float32 // by the position of an entry in the view: see ScoreIndex
-	Matched []Bitset  // for each segment: the entries with a score, including deleted ones
-	maximum float32   // about the score of an operation that has all words
+	Scores  []float32    // by the position of an entry in the view: see ScoreIndex
+	Matched []bitset.Set // for each segment: the entries with a score, including deleted ones
+	maximum float32      // about the score of an operation that has all words
 
-	ranked   Bitset       // by the position of an entry in the view: those that the ranking has scored
-	bits     Bitset       // of the other sets
+	ranked   bitset.Set   // by the position of an entry in the view: those that the ranking has scored
+	bits     bitset.Set   // of the other sets
 	counting countBuffers // for facets
 	pool     Candidates   // room for the next
 	entries  []RankedEntry
@@ -81,17 +82,17 @@ func (s *wordScores) reset(v *View) {
 	}
 	s.Scores, s.maximum, s.ByEmbedding = s.Scores[:v.Size], 0, s.ByEmbedding[:0]
 	clear(s.Scores)
-	room := bitsetLen(v.Size)
+	room := bitset.Words(v.Size)
 	for i := range v.Segments {
-		room += bitsetLen(v.Segments[i].N)
+		room += bitset.Words(v.Segments[i].N)
 	}
 	if cap(s.bits) < room {
-		s.bits = make(Bitset, room)
+		s.bits = make(bitset.Set, room)
 	}
 	left := s.bits[:room]
 	clear(left)
-	take := func(n int) (set Bitset) {
-		set, left = left[:bitsetLen(n)], left[bitsetLen(n):]
+	take := func(n int) (set bitset.Set) {
+		set, left = left[:bitset.Words(n)], left[bitset.Words(n):]
 		return set
 	}
 	s.ranked, s.Matched = take(v.Size), s.Matched[:0]
@@ -185,14 +186,14 @@ func (r RankedEntry) ranksBefore(v *View, o RankedEntry) bool {
 
 // BestByWords returns the n entries in masks (one for each segment) with the best word scores, in
 // order, and the number of entries with a score.
-func (v *View) BestByWords(words *wordScores, masks []Bitset, n int) (top []RankedEntry, total int) {
+func (v *View) BestByWords(words *wordScores, masks []bitset.Set, n int) (top []RankedEntry, total int) {
 	kept, total := v.collectCandidates(words, masks, n)
 	return kept.SortedTop(v), total
 }
 
 // collectCandidates collects the n best entries and counts the entries with a score. They use the
 // buffer of words: the result of the previous call becomes invalid.
-func (v *View) collectCandidates(words *wordScores, masks []Bitset, n int) (kept Candidates, total int) {
+func (v *View) collectCandidates(words *wordScores, masks []bitset.Set, n int) (kept Candidates, total int) {
 	kept = Candidates{N: n, limit: 4 * n, list: words.pool.list[:0], scores: words.pool.scores}
 	defer func() { words.pool = kept }() // its user is done before the next call
 	for i := range v.Segments {
@@ -236,13 +237,13 @@ type Ranking struct {
 	Words       *wordScores
 	Query       *QueryEmbedding     // with the running search for the nearest operations
 	Opposed     func(EntryRef) bool // tells which operations get a lower score; may be nil
-	Masks       []Bitset            // the operations to rank, for each segment
+	Masks       []bitset.Set        // the operations to rank, for each segment
 	Limit       int                 // the number of requested entries
 	Grouped     bool                // whether a service has at most perService places
 	Effects     *EffectColumn       // the inferred effects of operations
 	Act         query.Act           // the requested act
 	Verbs       *FieldValues        // the verbs of operations; nil when the verb does not matter
-	Mentions    []Bitset            // the operations that mention the object that the request ends; nil if it ends nothing
+	Mentions    []bitset.Set        // the operations that mention the object that the request ends; nil if it ends nothing
 	VerbFactors []float64           // by the number of a verb
 }
 

@@ -10,6 +10,7 @@ import (
 	segment "github.com/blevesearch/scorch_segment_api/v2"
 
 	"gazetteer/document"
+	"gazetteer/index/bitset"
 	"gazetteer/index/entry"
 	"gazetteer/index/tokens"
 )
@@ -28,8 +29,8 @@ type segmentEntries struct {
 	RunOf   []uint32      // by number: the index of its run
 	ordinal []uint16      // by number: its place among the entries of its kind in its document
 
-	Operations, Services, classes Bitset
-	NonOperations                 Bitset // services and data classes
+	Operations, Services, classes bitset.Set
+	NonOperations                 bitset.Set // services and data classes
 
 	mapped *mappedFile
 }
@@ -58,9 +59,9 @@ func readEntries(s *scorch.SegmentSnapshot) (*segmentEntries, error) {
 		numbers:    make([]uint32, n),
 		RunOf:      make([]uint32, 0, n),
 		ordinal:    make([]uint16, 0, n),
-		Operations: NewBitset(n),
-		Services:   NewBitset(n),
-		classes:    NewBitset(n),
+		Operations: bitset.New(n),
+		Services:   bitset.New(n),
+		classes:    bitset.New(n),
 	}
 	err := eachTerm(s, entry.IDField, func(dictionary segment.TermDictionary, id string) error {
 		postings, err := dictionary.PostingsList([]byte(id), nil, nil)
@@ -89,7 +90,7 @@ func readEntries(s *scorch.SegmentSnapshot) (*segmentEntries, error) {
 
 func (e *segmentEntries) joinNonOperations() {
 	e.NonOperations = slices.Clone(e.Services)
-	e.NonOperations.addAll(e.classes)
+	e.NonOperations.AddAll(e.classes)
 }
 
 // addEntry appends one entry; ids come in order.
@@ -164,8 +165,8 @@ func (e *segmentEntries) EachOperation(number uint32, f func(uint32)) {
 }
 
 // translateBitmap returns the entries in a bitmap of bleve, which may be nil.
-func (e *segmentEntries) translateBitmap(r *roaring.Bitmap) Bitset {
-	b := NewBitset(len(e.numbers))
+func (e *segmentEntries) translateBitmap(r *roaring.Bitmap) bitset.Set {
+	b := bitset.New(len(e.numbers))
 	if r == nil {
 		return b
 	}

@@ -17,6 +17,7 @@ import (
 	segment "github.com/blevesearch/scorch_segment_api/v2"
 
 	"gazetteer/document"
+	"gazetteer/index/bitset"
 	"gazetteer/index/entry"
 	"gazetteer/index/semantic"
 	"gazetteer/index/tokens"
@@ -174,10 +175,10 @@ func (file *mappedFile) readSegment(want embeddingsHeader) (*SegmentData, error)
 	e := &segmentEntries{mapped: file}
 	d := &SegmentData{segmentEntries: e, Meanings: m}
 	var runs []storedRun
-	m.Doubtful, left = takeSlice[uint64](left, bitsetLen(n))
-	e.Operations, left = takeSlice[uint64](left, bitsetLen(n))
-	e.Services, left = takeSlice[uint64](left, bitsetLen(n))
-	e.classes, left = takeSlice[uint64](left, bitsetLen(n))
+	m.Doubtful, left = takeSlice[uint64](left, bitset.Words(n))
+	e.Operations, left = takeSlice[uint64](left, bitset.Words(n))
+	e.Services, left = takeSlice[uint64](left, bitset.Words(n))
+	e.classes, left = takeSlice[uint64](left, bitset.Words(n))
 	m.Clusters.codes, left = takeSlice[semantic.SignCode](left, int(h.Members))
 	m.Clusters.numbers, left = takeSlice[uint32](left, int(h.Members))
 	m.Clusters.from, left = takeSlice[uint32](left, int(h.Clusters)+1)

@@ -20,26 +20,25 @@ import (
 func (v *View) removeTwins() error {
 	yields, remains := entry.TwinKinds()
 	for _, host := range v.hostsOfBoth(yields, remains) {
-		left, err := v.twinKeys(entry.Source{Host: host, Kind: remains})
+		_, remaining, err := v.twinKeys(entry.Source{Host: host, Kind: remains})
 		if err != nil {
 			return err
 		}
-		twins, err := v.keyedOperations(entry.Source{Host: host, Kind: yields})
+		twins, yielding, err := v.twinKeys(entry.Source{Host: host, Kind: yields})
 		if err != nil {
 			return err
 		}
-		for _, t := range twins {
-			if left[t.key] == 0 {
-				continue
-			}
-			left[t.key]-- // one operation has one twin
-			if v.twinHosts == nil {
-				v.twinHosts = make(map[string]bool)
-			}
-			v.twinHosts[host] = true
-			s := &v.Segments[t.at.Segment]
-			s.Searchable.Remove(t.at.Number)
-			s.withAliases.Remove(t.at.Number)
+		pairs := entry.PairTwins(yielding, remaining)
+		if len(pairs) == 0 {
+			continue
+		}
+		if v.twinHosts == nil {
+			v.twinHosts = make(map[string]bool)
+		}
+		v.twinHosts[host] = true
+		for n := range pairs {
+			v.Segments[twins[n].Segment].Searchable.Remove(twins[n].Number)
+			v.Segments[twins[n].Segment].withAliases.Remove(twins[n].Number)
 		}
 	}
 	return nil
@@ -111,41 +110,33 @@ func (v *View) hostsOfBoth(a, b document.Kind) []string {
 	return slices.SortedFunc(maps.Keys(hosts), strings.Compare)
 }
 
-// A keyedOperation is an operation and the key that its twin shares.
-type keyedOperation struct {
-	at  EntryRef
-	key string
-}
-
-// keyedOperations returns the operations of a document that a search may return and that have a key, in
-// the order of the document.
-func (v *View) keyedOperations(of entry.Source) ([]keyedOperation, error) {
-	var all []keyedOperation
+// twinKeys returns the operations of a document that a search may return, and their keys, in the order
+// of the document.
+func (v *View) twinKeys(of entry.Source) ([]EntryRef, []entry.TwinKeys, error) {
+	var all []EntryRef
+	keyOf := make(map[EntryRef]entry.TwinKeys)
 	segments := v.snapshot.Segments()
 	for i := range v.Segments {
 		s := &v.Segments[i]
 		for _, r := range s.runsOf(of) {
 			keys, err := s.readColumn(segments[i], entry.TwinField)
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			for n := r.start; n < r.operationsEnd; n++ {
-				if at := keys.valueOf(n); at > 0 && s.Searchable.Has(n) {
-					all = append(all, keyedOperation{EntryRef{Segment: i, Number: n}, keys.values[at]})
+				if !s.Searchable.Has(n) {
+					continue
 				}
+				at := EntryRef{Segment: i, Number: n}
+				all = append(all, at)
+				keyOf[at] = entry.ParseTwinKeys(keys.values[keys.valueOf(n)])
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b keyedOperation) int { return v.OrdinalOf(a.at) - v.OrdinalOf(b.at) })
-	return all, nil
-}
-
-// twinKeys returns the number of operations of a document for each key.
-func (v *View) twinKeys(of entry.Source) (map[string]int, error) {
-	all, err := v.keyedOperations(of)
-	keys := make(map[string]int, len(all))
-	for _, o := range all {
-		keys[o.key]++
+	slices.SortStableFunc(all, func(a, b EntryRef) int { return v.OrdinalOf(a) - v.OrdinalOf(b) })
+	inOrder := make([]entry.TwinKeys, len(all))
+	for i, at := range all {
+		inOrder[i] = keyOf[at]
 	}
-	return keys, err
+	return all, inOrder, nil
 }

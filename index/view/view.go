@@ -8,6 +8,7 @@ import (
 	"github.com/blevesearch/bleve/v2/index/scorch"
 
 	"gazetteer/document"
+	"gazetteer/index/bitset"
 	"gazetteer/index/entry"
 )
 
@@ -43,14 +44,14 @@ type Segment struct {
 	Base int // the index of its first entry among those of all segments
 	N    int // entries, deleted ones included
 
-	Deleted      Bitset
+	Deleted      bitset.Set
 	deletedCount int // the number of deleted ones
 	// searchable has the operations that a search may return: neither deleted nor
 	// superseded, nor from an alias; withAliases has the latter too.
-	Searchable, withAliases Bitset
+	Searchable, withAliases bitset.Set
 	// Reachable has the services and data classes of documents with an operation that a search may
 	// return.
-	Reachable Bitset
+	Reachable bitset.Set
 }
 
 // newView makes a view of a snapshot, with the derived data of its segments.
@@ -113,13 +114,13 @@ func (v *View) markSearchable() {
 func (v *View) markReachable() {
 	for i := range v.Segments {
 		s := &v.Segments[i]
-		s.Reachable = NewBitset(s.N)
+		s.Reachable = bitset.New(s.N)
 		for _, r := range s.Runs {
 			if s.Searchable.HasAny(r.start, r.operationsEnd) {
-				s.Reachable.addRange(r.operationsEnd, r.end)
+				s.Reachable.AddRange(r.operationsEnd, r.end)
 			}
 		}
-		s.Reachable.intersect(s.NonOperations)
+		s.Reachable.Intersect(s.NonOperations)
 		s.Reachable.RemoveAll(s.Deleted)
 	}
 }
@@ -135,7 +136,7 @@ func (s *Segment) hasLiveOperation(r DocumentRun) bool {
 }
 
 // removeRun removes the entries of r from b.
-func (s *Segment) removeRun(b Bitset, r DocumentRun) {
+func (s *Segment) removeRun(b bitset.Set, r DocumentRun) {
 	for n := r.start; n < r.operationsEnd; n++ {
 		b[n/64] &^= 1 << (n % 64)
 	}
