@@ -21,7 +21,7 @@ build: ## build bin/gazetteer (the first build takes one to three minutes)
 
 tools: ## build bin/gazetteer-bench, which measures search
 	@mkdir -p bin
-	$(GO) -C tools build -trimpath -o ../bin/ ./gazetteer-bench
+	$(GO) -C tools build -o ../bin/ ./gazetteer-bench
 
 install: ## install gazetteer and gazlint where go installs programs
 	$(GO) install -trimpath -buildvcs=auto ./cmd/gazetteer ./cmd/gazlint

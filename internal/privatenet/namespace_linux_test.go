@@ -57,7 +57,7 @@ func enter() (code int, err error) {
 		return 0, err
 	}
 	defer os.RemoveAll(dir)
-	build := exec.Command("go", "build", "-trimpath", "-o", filepath.Join(dir, "gazetteer"), "gazetteer/cmd/gazetteer")
+	build := exec.Command("go", "build", "-o", filepath.Join(dir, "gazetteer"), "gazetteer/cmd/gazetteer")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Printf("build the program: %v\n%s", err, out)
