@@ -218,11 +218,14 @@ func installFolder(dir string, note func(name string) string, add func(Host, *Si
 		if err != nil {
 			return err
 		}
-		add(Host{Name: e.Name() + ".test", Seed: true, Expect: maps.Clone(expectations[AGISOnly]), Note: note(e.Name())},
-			&Site{Handler: site{
-				pathSummary:     newFile(summary, mediaTypes[".json"]),
-				"/service.agis": newFile(doc, mediaTypes[".agis"]),
-			}})
+		handler, err := newAnswering(doc, site{
+			pathSummary:     newFile(summary, mediaTypes[".json"]),
+			"/service.agis": newFile(doc, mediaTypes[".agis"]),
+		})
+		if err != nil {
+			return fmt.Errorf("%s: %w", e.Name(), err)
+		}
+		add(Host{Name: e.Name() + ".test", Seed: true, Expect: maps.Clone(expectations[AGISOnly]), Note: note(e.Name())}, &Site{Handler: handler})
 	}
 	return nil
 }

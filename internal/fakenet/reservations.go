@@ -64,7 +64,7 @@ func (s *restaurant) bookTable(w http.ResponseWriter, input map[string]any) {
 	writeObject(w, http.StatusOK, answer)
 }
 
-func writeObject(w http.ResponseWriter, status int, object map[string]any) {
+func writeObject(w http.ResponseWriter, status int, object any) {
 	text, err := json.Marshal(object)
 	if err != nil {
 		http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
