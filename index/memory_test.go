@@ -21,18 +21,18 @@ func TestPostingsAreBounded(t *testing.T) {
 	for _, g := range golden {
 		want = append(want, named(search(t, x, query.Query{Words: g.asked})))
 	}
-	ample := x.directory.Postings.Used
+	ample := x.directory.Postings.Used()
 	limit := ample / 10
 	x.directory.Postings = cache.New[string, *view.StemPostings](limit)
 	for i, g := range golden {
 		if got := named(search(t, x, query.Query{Words: g.asked})); !slices.Equal(got, want[i]) {
 			t.Errorf("%s: %q, with ample memory %q", g.asked, got, want[i])
 		}
-		if used := x.directory.Postings.Used; used > limit {
+		if used := x.directory.Postings.Used(); used > limit {
 			t.Fatalf("%d bytes are kept, the bound is %d", used, limit)
 		}
 	}
-	if x.directory.Postings.Used == 0 {
+	if x.directory.Postings.Used() == 0 {
 		t.Error("nothing is kept at all")
 	}
 }

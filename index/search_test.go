@@ -254,7 +254,7 @@ func TestFullDocumentSupersedesTheSummary(t *testing.T) {
 		})
 	}
 	t.Run("AI Discovery stays beside AGIS where it says something else", func(t *testing.T) {
-		x, _ := indexed(t, full(), as(document.AI, agis("a.test", "BOOK /table: Books one of our tables by the window")))
+		x, _ := indexed(t, full(), as(document.AI, agis("a.test", "BOOK /terrace: Books one of our tables by the window")))
 		if got := named(search(t, x, query.Query{Hosts: []string{"a.test"}})); len(got) != 2 {
 			t.Errorf("got %q", got)
 		}
