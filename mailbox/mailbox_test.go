@@ -108,7 +108,7 @@ func (r *registry) VerifyRead(_ context.Context, box relay.Inbox, request httpsi
 	if err != nil {
 		return err
 	}
-	return all[0].Verify(request, r.key(box.Name).Public().(ed25519.PublicKey), httpsig.Policy{
+	return all[0].Verify(request, r.key(box.Name).Public().(ed25519.PublicKey), httpsig.Requirements{
 		Require: httpsig.ReadComponents(), Now: time.Now(), MaxAge: 5 * time.Minute, MaxAhead: 30 * time.Second,
 	})
 }

@@ -195,7 +195,7 @@ func (r *Registry) verifyCredentials(a *Agent, who Credentials, now time.Time) (
 }
 
 func (r *Registry) authorizeSigned(a *Agent, m httpsig.Message, now time.Time) (*Authority, error) {
-	s, err := r.verifySignature(*a, m, now, httpsig.Policy{Require: httpsig.WriteComponents(), Nonce: true})
+	s, err := r.verifySignature(*a, m, now, httpsig.Requirements{Require: httpsig.WriteComponents(), Nonce: true})
 	if err != nil {
 		return nil, err
 	}
@@ -221,14 +221,14 @@ func (r *Registry) VerifyRead(a Agent, m httpsig.Message) error {
 	if err := a.Usable(); err != nil {
 		return err
 	}
-	if _, err := r.verifySignature(a, m, r.now(), httpsig.Policy{Require: httpsig.ReadComponents()}); err != nil {
+	if _, err := r.verifySignature(a, m, r.now(), httpsig.Requirements{Require: httpsig.ReadComponents()}); err != nil {
 		return err
 	}
 	return a.CheckNoRecovery()
 }
 
 // verifySignature returns the signature of a request by the agent's current key for this registry.
-func (r *Registry) verifySignature(a Agent, m httpsig.Message, now time.Time, p httpsig.Policy) (httpsig.Signature, error) {
+func (r *Registry) verifySignature(a Agent, m httpsig.Message, now time.Time, p httpsig.Requirements) (httpsig.Signature, error) {
 	if len(a.PublicKey) == 0 {
 		return httpsig.Signature{}, ErrNoKey
 	}

@@ -166,7 +166,7 @@ func (r *Registry) proveBySignature(m httpsig.Message, key ed25519.PublicKey) (*
 	if err != nil {
 		return nil, err
 	}
-	err = s.Verify(m, key, httpsig.Policy{Require: httpsig.WriteComponents(), Nonce: true, Now: r.now(), MaxAge: maxSignatureAge, MaxAhead: MaxSignatureAhead})
+	err = s.Verify(m, key, httpsig.Requirements{Require: httpsig.WriteComponents(), Nonce: true, Now: r.now(), MaxAge: maxSignatureAge, MaxAhead: MaxSignatureAhead})
 	if err != nil {
 		return nil, signatureRefusal(err)
 	}

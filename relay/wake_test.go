@@ -188,7 +188,7 @@ func TestWakeUps(t *testing.T) {
 		if err != nil || signatures[0].KeyID != "did:wba:registry.test#relay-1" {
 			t.Fatalf("%+v, %v", signatures, err)
 		}
-		policy := httpsig.Policy{Require: httpsig.ReadComponents(), Now: begun, MaxAge: time.Minute, MaxAhead: time.Minute}
+		policy := httpsig.Requirements{Require: httpsig.ReadComponents(), Now: begun, MaxAge: time.Minute, MaxAhead: time.Minute}
 		if err := signatures[0].Verify(m, agentKey("relay").Public().(ed25519.PublicKey), policy); err != nil {
 			t.Error(err)
 		}

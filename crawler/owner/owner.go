@@ -52,7 +52,7 @@ type Options struct {
 	// DNS looks up TXT records, Web fetches the file, Resolver finds the DID document with the key
 	// of a signed request.
 	DNS      evidence.DNS
-	Web      evidence.Web
+	Web      evidence.HTTPSClient
 	Resolver registry.Resolver
 	Now      func() time.Time // time.Now when nil
 }
@@ -62,7 +62,7 @@ type Options struct {
 type Owners struct {
 	crawler  Crawler
 	dns      evidence.DNS
-	web      evidence.Web
+	web      evidence.HTTPSClient
 	resolver registry.Resolver
 	now      func() time.Time
 	started  time.Time

@@ -63,7 +63,7 @@ func (o *Owners) proveBySignature(ctx context.Context, host string, m httpsig.Me
 	if err != nil {
 		return "", err
 	}
-	if err := s.Verify(m, key, httpsig.Policy{Require: httpsig.WriteComponents(), Nonce: true, Now: o.now(), MaxAge: maxAge, MaxAhead: maxAhead}); err != nil {
+	if err := s.Verify(m, key, httpsig.Requirements{Require: httpsig.WriteComponents(), Nonce: true, Now: o.now(), MaxAge: maxAge, MaxAhead: maxAhead}); err != nil {
 		return "", refusalOf(err)
 	}
 	if err := o.nonces.spendNonce(did.FormatMultikey(key)+" "+s.Nonce, s.Created, o.now()); err != nil {

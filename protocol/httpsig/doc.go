@@ -3,7 +3,7 @@
 // a request is its own without sending a secret.
 //
 // A client calls [Sign]. A server makes a [Message] from the request, calls [Read] to learn which
-// key the signature names, finds that key, and calls [Signature.Verify] with a [Policy] that
+// key the signature names, finds that key, and calls [Signature.Verify] with [Requirements] that
 // defines which components must be covered and how old a signature may be. Only the named
 // components are verified: the policy, not the signer, decides what is enough.
 //

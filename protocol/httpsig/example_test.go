@@ -33,7 +33,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	policy := httpsig.Policy{Require: httpsig.WriteComponents(), Now: now, MaxAge: time.Minute, MaxAhead: time.Minute, Nonce: true}
+	policy := httpsig.Requirements{Require: httpsig.WriteComponents(), Now: now, MaxAge: time.Minute, MaxAhead: time.Minute, Nonce: true}
 	fmt.Println(signatures[0].KeyID, signatures[0].Verify(m, key.Public().(ed25519.PublicKey), policy))
 
 	m.Body = []byte(`{"endpoint": "https://evil.example/inbox"}`)

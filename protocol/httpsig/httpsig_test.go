@@ -48,9 +48,9 @@ func requestOfTheRFC() (*http.Request, []byte) {
 	return r, body
 }
 
-var policy = httpsig.Policy{Require: httpsig.WriteComponents(), MaxAge: 5 * time.Minute, MaxAhead: 30 * time.Second, Nonce: true}
+var policy = httpsig.Requirements{Require: httpsig.WriteComponents(), MaxAge: 5 * time.Minute, MaxAhead: 30 * time.Second, Nonce: true}
 
-func at(now time.Time) httpsig.Policy {
+func at(now time.Time) httpsig.Requirements {
 	p := policy
 	p.Now = now
 	return p
@@ -92,7 +92,7 @@ func TestRFCSignature(t *testing.T) {
 		t.Errorf("read %+v", s)
 	}
 	public := keyOfTheRFC(t).Public().(ed25519.PublicKey)
-	p := httpsig.Policy{Require: []string{"@method", "@path", "@authority"}, Now: s.Created, MaxAge: time.Minute}
+	p := httpsig.Requirements{Require: []string{"@method", "@path", "@authority"}, Now: s.Created, MaxAge: time.Minute}
 	if err := s.Verify(m, public, p); err != nil {
 		t.Error(err)
 	}
@@ -154,7 +154,7 @@ func TestRFCComponents(t *testing.T) {
 			c.message.Header.Set("Signature-Input", "s="+params)
 			c.message.Header.Set("Signature", "s=:"+encode(ed25519.Sign(key, []byte(c.id+": "+c.want+"\n"+`"@signature-params": `+params)))+":")
 			s := one(t, c.message)
-			p := httpsig.Policy{Now: s.Created, MaxAge: time.Minute}
+			p := httpsig.Requirements{Now: s.Created, MaxAge: time.Minute}
 			if err := s.Verify(c.message, key.Public().(ed25519.PublicKey), p); err != nil {
 				var e *httpsig.Error
 				errors.As(err, &e)
@@ -346,24 +346,24 @@ func TestRefusedComponents(t *testing.T) {
 			m.Header.Set("Signature-Input", "s=("+c.input+");created=1800000000")
 			m.Header.Set("Signature", "s=:"+strings.Repeat("A", 86)+"==:")
 			s := one(t, m)
-			if got := code(t, s.Verify(m, make([]byte, 32), httpsig.Policy{Now: s.Created, MaxAge: time.Minute})); got != c.want {
+			if got := code(t, s.Verify(m, make([]byte, 32), httpsig.Requirements{Now: s.Created, MaxAge: time.Minute})); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
 	}
 }
 
-func TestPolicyRequirements(t *testing.T) {
+func TestRequirements(t *testing.T) {
 	public := keyOfTheRFC(t).Public().(ed25519.PublicKey)
 	for _, c := range []struct {
 		name   string
 		sign   httpsig.SignOptions
-		change func(p *httpsig.Policy)
+		change func(p *httpsig.Requirements)
 		want   string
 	}{
 		{"a short nonce", httpsig.SignOptions{Nonce: "1234567"}, nil, httpsig.CodeNonce},
 		{"a long nonce", httpsig.SignOptions{Nonce: strings.Repeat("n", 129)}, nil, httpsig.CodeNonce},
-		{"no nonce is asked for", httpsig.SignOptions{Nonce: "1"}, func(p *httpsig.Policy) { p.Nonce = false }, ""},
+		{"no nonce is asked for", httpsig.SignOptions{Nonce: "1"}, func(p *httpsig.Requirements) { p.Nonce = false }, ""},
 		{"expired", httpsig.SignOptions{Expires: time.Unix(1_800_000_000, 0)}, nil, httpsig.CodeExpired},
 		{"expires later", httpsig.SignOptions{Expires: time.Unix(1_800_000_001, 0)}, nil, ""},
 		{"the host is not covered", httpsig.SignOptions{Components: []string{"@method", "@path", "@query", "content-digest"}}, nil, httpsig.CodeCoverage},
@@ -454,7 +454,7 @@ func FuzzRead(f *testing.F) {
 		code(t, err)
 		for _, s := range all {
 			key := ed25519.NewKeyFromSeed(make([]byte, 32)).Public().(ed25519.PublicKey)
-			if code(t, s.Verify(m, key, httpsig.Policy{Now: s.Created, MaxAge: time.Hour})) == "" {
+			if code(t, s.Verify(m, key, httpsig.Requirements{Now: s.Created, MaxAge: time.Hour})) == "" {
 				t.Error("a signature that nobody made verifies")
 			}
 		}

@@ -177,8 +177,8 @@ func parseSeconds(value any) (time.Time, bool) {
 	return time.Unix(n, 0).UTC(), true
 }
 
-// A Policy is the requirements on a signature.
-type Policy struct {
+// Requirements are what a signature has to satisfy.
+type Requirements struct {
 	// Require lists components that must be covered, without parameters. "content-digest" is
 	// required only if there is a body; if covered, it is always compared with the body. "@query"
 	// is required only if there is a query. A part of @target-uri or of @request-target counts as
@@ -201,7 +201,7 @@ const (
 
 // Verify reports whether the signature was made over m with the private half of key and meets the
 // policy. Every error is an [*Error].
-func (s Signature) Verify(m Message, key ed25519.PublicKey, p Policy) error {
+func (s Signature) Verify(m Message, key ed25519.PublicKey, p Requirements) error {
 	if err := s.checkCoverage(m, p.Require); err != nil {
 		return err
 	}
@@ -258,7 +258,7 @@ func componentsContaining(name string) []string {
 }
 
 // checkTime reports whether now is within the validity of the signature.
-func (s Signature) checkTime(p Policy) error {
+func (s Signature) checkTime(p Requirements) error {
 	const form = time.RFC3339
 	refuse := func(code, message, help string) error {
 		e := &Error{Code: code, Message: message, Help: help,

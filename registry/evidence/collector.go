@@ -21,7 +21,7 @@ type Options struct {
 	Store store.Store
 	// Web sends HTTPS requests to other hosts and DNS asks for TXT records. Without them no domain is
 	// proved and no web server observed.
-	Web Web
+	Web HTTPSClient
 	DNS DNS
 	// Recheck is the time between two checks of a proof or an observation; the default is 24 hours.
 	Recheck time.Duration
@@ -42,7 +42,7 @@ type Collector struct {
 	registry     *registry.Registry
 	graph        *attestation.Graph
 	store        store.Store
-	web          Web
+	web          HTTPSClient
 	dns          DNS
 	recheck      time.Duration
 	log          *slog.Logger
@@ -60,8 +60,8 @@ func New(r *registry.Registry, g *attestation.Graph, o Options) *Collector {
 		checks: o.Limits.Limiter(limit.Rule{Name: "domain-checks", Each: agentChecks, All: allChecks, Fair: 4})}
 }
 
-// A Web sends HTTPS requests to other hosts; [resolve.HTTPS] does.
-type Web interface {
+// An HTTPSClient sends HTTPS requests to other hosts; [resolve.HTTPS] does.
+type HTTPSClient interface {
 	Get(ctx context.Context, address, accept string, limit int) (resolve.Page, error)
 	Post(ctx context.Context, address, body string, limit int) (resolve.Page, error)
 }

@@ -31,7 +31,7 @@ func ProbeTXT(ctx context.Context, dns DNS, name, want string, judge judgeValues
 
 // ProbeFile looks for an expected value in the lines of a file, which may have at most that many
 // bytes.
-func ProbeFile(ctx context.Context, web Web, address string, most int, want string, judge judgeValues) registry.Probe {
+func ProbeFile(ctx context.Context, web HTTPSClient, address string, most int, want string, judge judgeValues) registry.Probe {
 	p := registry.Probe{Query: "GET " + address, Expected: want}
 	page, err := web.Get(ctx, address, "text/plain", most)
 	p.Server = page.Remote

@@ -40,7 +40,7 @@ type Options struct {
 	// ReportDue is that of [admission.Options].
 	ReportDue time.Duration
 	// Web, DNS and Recheck are those of [evidence.Options].
-	Web     evidence.Web
+	Web     evidence.HTTPSClient
 	DNS     evidence.DNS
 	Recheck time.Duration
 	Log     *slog.Logger     // nil: silent

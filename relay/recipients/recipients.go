@@ -131,7 +131,7 @@ func (x Recipients) verifyForeign(ctx context.Context, box relay.Inbox, request 
 	}
 	for _, s := range signatures {
 		if s.KeyID == box.Name || s.KeyID == box.Name+did.KeyFragment || s.KeyID == did.FormatMultikey(key) {
-			return s.Verify(request, ed25519.PublicKey(key), httpsig.Policy{
+			return s.Verify(request, ed25519.PublicKey(key), httpsig.Requirements{
 				Require: httpsig.ReadComponents(), Now: x.Now(), MaxAge: maxSignatureAge, MaxAhead: maxSignatureAhead,
 			})
 		}

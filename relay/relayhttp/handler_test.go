@@ -60,7 +60,7 @@ func (a agents) VerifyRead(_ context.Context, box relay.Inbox, request httpsig.M
 	if err != nil {
 		return err
 	}
-	return all[0].Verify(request, a.keys[box.AirID].Public().(ed25519.PublicKey), httpsig.Policy{
+	return all[0].Verify(request, a.keys[box.AirID].Public().(ed25519.PublicKey), httpsig.Requirements{
 		Require: httpsig.ReadComponents(), Now: time.Now(), MaxAge: 5 * time.Minute, MaxAhead: 30 * time.Second,
 	})
 }
