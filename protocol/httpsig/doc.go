@@ -3,9 +3,9 @@
 // a request is its own without sending a secret.
 //
 // A client calls [Sign]. A server makes a [Message] from the request, calls [Read] to learn which
-// key the signature names, finds that key, and calls [Signature.Verify] with [Requirements] that
-// defines which components must be covered and how old a signature may be. Only the named
-// components are verified: the policy, not the signer, decides what is enough.
+// key the signature names, finds that key, and calls [Signature.Verify] with [Requirements], which
+// name the components that must be covered and how old a signature may be. Only the named
+// components are verified: the requirements, not the signer, decide what is enough.
 //
 //	message.go	  what a signature is made over
 //	base.go	     the signature base, line by line (RFC 9421 §2)
