@@ -48,11 +48,14 @@ func TestTwinsOfTheSameCall(t *testing.T) {
 	agis := func(verb, path, intent string, effect document.Effect) document.Operation {
 		return document.Operation{ID: verb + " " + path, Verb: verb, Path: path, Intent: intent, Effect: effect, Call: document.Call{Protocol: "agtp"}}
 	}
+	book := ai("POST", "/v1/pets/{id}/visits/book")
+	book.Verb = "BOOK"
 	lists := agis("LIST", "/pets", "Shows all animals of a shelter", document.Informational)
 	shows := agis("RETRIEVE", "/pets/{pet_id}", "Shows one animal with its history", document.Informational)
 	adopts := agis("CREATE", "/pets/{pet_id}/adoptions", "Begins the adoption of an animal", "reversible")
+	visits := agis("BOOK", "/pets/{pet_id}/visits", "Arranges a visit to an animal", "reversible")
 	removes := agis("REMOVE", "/pets/{pet_id}", "Takes an animal off the list", "irreversible")
-	remains := []document.Operation{lists, shows, adopts, removes}
+	remains := []document.Operation{lists, shows, adopts, removes, visits}
 	for name, test := range map[string]struct {
 		ai   []document.Operation
 		want map[int]int
@@ -62,6 +65,7 @@ func TestTwinsOfTheSameCall(t *testing.T) {
 		"reading is no removal":       {[]document.Operation{ai("DELETE", "/pets/{id}"), ai("GET", "/pets/{id}")}, map[int]int{0: 3, 1: 1}},
 		"a change is neither":         {[]document.Operation{ai("POST", "/pets/{id}"), ai("POST", "/pets")}, map[int]int{}},
 		"two of one call":             {[]document.Operation{ai("POST", "/pets/{id}/adoptions"), ai("PUT", "/pets/{id}/adoptions")}, map[int]int{}},
+		"a verb at the end of a path": {[]document.Operation{book}, map[int]int{0: 4}},
 		"another path":                {[]document.Operation{ai("POST", "/pets/{id}/adoptions/{n}")}, map[int]int{}},
 		"an address without any path": {[]document.Operation{ai("GET", "/")}, map[int]int{}},
 	} {

@@ -144,6 +144,9 @@ func calledPath(o *document.Operation) string {
 			parts = append(parts, part)
 		}
 	}
+	if last := len(parts) - 1; last > 0 && o.Path == "" && parts[last] == strings.ToLower(o.Verb) {
+		parts = parts[:last] // POST /appointments/{id}/book is BOOK /appointments/{id}
+	}
 	if len(parts) == 0 {
 		return ""
 	}
