@@ -343,7 +343,7 @@ func TestSchemasThatReferToThemselves(t *testing.T) {
 	if _, err := altar.ContractOf(altar.MCPTool{Name: "tree", InputSchema: schema}); err != nil {
 		t.Error(err)
 	}
-	if took := time.Since(begun); took > 10*time.Second {
+	if took := time.Since(begun); took > time.Minute {
 		t.Errorf("took %s", took)
 	}
 }

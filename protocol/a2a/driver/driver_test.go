@@ -65,7 +65,7 @@ func answerLine(t testing.TB, line string) (out [2]object) {
 	if err := driver.Run(context.Background(), strings.NewReader(line+"\n"), &b); err != nil {
 		t.Fatal(err)
 	}
-	if took := cputime.Used() - begin; took > 10*time.Second { // 2 s without the race detector
+	if took := cputime.Used() - begin; took > time.Minute { // 2 s without the race detector, 11 with it on a busy machine
 		t.Errorf("%.80s took %s", line, took)
 	}
 	lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
