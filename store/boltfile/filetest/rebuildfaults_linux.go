@@ -1,6 +1,7 @@
 package filetest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -126,14 +127,33 @@ func (s Subject) filledFiles(t *testing.T) map[string]string {
 	return s.readFiles(t, dir)
 }
 
+// straceFailed is the exit code of strace if it fails itself. A child that fails has another one.
+const straceFailed = 1
+
 // compactChild compacts a copy of the files in a process with an injected fault, and checks the
-// resulting files.
+// resulting files. It begins again if strace has failed.
 func compactChild(t *testing.T, subject Subject, files map[string]string, inject string) *os.ProcessState {
+	t.Helper()
+	for try := 1; ; try++ {
+		state, stderr := runCompactChild(t, subject, files, inject)
+		if state.ExitCode() != straceFailed || try == 3 {
+			if state.Exited() && !state.Success() {
+				t.Logf("%s: %v: %s", inject, state, stderr)
+			}
+			return state
+		}
+		t.Logf("strace failed at %s: %s", inject, stderr)
+	}
+}
+
+// runCompactChild is one attempt of compactChild. It returns also what the process wrote of its errors.
+func runCompactChild(t *testing.T, subject Subject, files map[string]string, inject string) (*os.ProcessState, []byte) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "data")
 	restoreFiles(t, dir, files)
 	cmd := startChild(t, "compact", dir, straceArgs(t, inject)...)
-	cmd.Stderr = nil
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
 	out := scanOutput(t, cmd)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -158,5 +178,5 @@ func compactChild(t *testing.T, subject Subject, files map[string]string, inject
 	}
 	verifyHandle(t, subject, h)
 	putRecords(t, h, 1)
-	return cmd.ProcessState
+	return cmd.ProcessState, stderr.Bytes()
 }
