@@ -212,7 +212,7 @@ func TestOptOutByFile(t *testing.T) {
 		}
 	}
 	for _, host := range []string{"10.0.0.1", "localhost", "co.uk"} {
-		if p := e.request("POST", "/api/v1/services/"+host+"/opt-out", "").problem(t); p.Code != "bad-host" {
+		if p := e.request("POST", "/api/v1/services/"+host+"/opt-out", "").problem(t); p.Code != "no-service" || p.Status != 404 || !strings.Contains(p.Detail, "host name cannot be used") {
 			t.Errorf("%s: %+v", host, p)
 		}
 	}

@@ -615,6 +615,8 @@ func TestRegistryRefusals(t *testing.T) {
 		{"GET /api/v1/agents/check-username", "", "bad-parameter", 400},
 		{"GET /api/v1/agents/by-username/a-b", "", "bad-parameter", 400},
 		{"GET /api/v1/agents/by-username/nobody", "", "no-agent", 404},
+		{"GET /api/v1/agents/%00", "", "no-agent", 404},
+		{"GET /api/v1/agents/" + strings.Repeat("A", 3000) + "/keys", "", "no-agent", 404},
 		{"GET " + none + "/keys", "", "no-agent", 404},
 		{"GET " + none + "/evidence", "", "no-agent", 404},
 		{"GET " + none + "/domains", "", "no-agent", 404},

@@ -187,11 +187,32 @@ func newInstance() string {
 // at a time, is not logged: any client could fill the log, when there is the least room for it.
 func (a *Mux) CompleteProblem(route string, err error) *Error {
 	r := ProblemFor(err)
+	nothingAtAddress(route, r)
 	if r.Problem.Status >= http.StatusInternalServerError && r.Cause != nil && !isServerState(r.Cause) {
 		r.Problem.Instance = newInstance()
 		a.Log.Error("failed to answer", "instance", r.Problem.Instance, "route", route, "code", r.Problem.Code, "error", r.Cause)
 	}
 	return r
+}
+
+// nothingAtAddress makes a malformed host or AIR ID in the path of a route what it is to a client:
+// an address with nothing behind it. What is wrong with it stays in the detail and the help.
+func nothingAtAddress(route string, r *Error) {
+	if w := r.Problem.Where; w == nil || !strings.Contains(route, "{"+w.Parameter+"}") {
+		return
+	}
+	if code := r.Problem.Code; code != BadHost.Code && code != BadParameter.Code {
+		return
+	}
+	kind := NoService
+	switch r.Problem.Where.Parameter {
+	case "host":
+	case "air_id":
+		kind = NoAgent
+	default:
+		return
+	}
+	r.Problem.Type, r.Problem.Title, r.Problem.Status, r.Problem.Code = ProblemType(kind), kind.Title, kind.Status, kind.Code
 }
 
 // sendError sends the problem for err, outside huma's routes.
