@@ -55,7 +55,7 @@ func (a *verbs) printHits(r searchAnswer, words string, view viewFlags) {
 	for _, field := range slices.Sorted(maps.Keys(r.Facets)) {
 		fmt.Fprintf(a.Out, "%-12s %s\n", format.Visible(field), format.Visible(formatCounts(r.Facets[field])))
 	}
-	view.printPosition(a, len(r.Hits), r.Total, "operation")
+	view.printPosition(a, len(r.Hits), r.Total, (view.page-1)*view.limit+len(r.Hits) < r.Total, "operation")
 	if r.Note != "" {
 		fmt.Fprintln(a.Out, format.Visible(formatNote(r.Note)))
 	}

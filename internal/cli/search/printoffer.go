@@ -36,7 +36,8 @@ func (a *verbs) printOffers(page api.OrchestratePage, view viewFlags) {
 	}
 	switch n := len(page.Operations); {
 	case n > 0:
-		view.printPosition(a, n, page.Total, "operation")
+		// Operations without an agent that is asked for are left out of a page and count in the total.
+		view.printPosition(a, n, page.Total, page.Next != "", "operation")
 	case page.Total > 0:
 		fmt.Fprintf(a.Out, "%s, but none with such an agent.\n", cli.Plural(page.Total, "operation"))
 	default:

@@ -42,15 +42,16 @@ func (v *viewFlags) checkValues() error {
 	return nil
 }
 
-// printPosition prints at the end of a list how many entries of the total it shows.
-func (v *viewFlags) printPosition(a *verbs, shown, total int, what string) {
+// printPosition prints at the end of a list how many entries of the total it shows, and the next page
+// if there is one.
+func (v *viewFlags) printPosition(a *verbs, shown, total int, more bool, what string) {
 	style := cli.NewStyle(a.Out)
 	first := (v.page - 1) * v.limit
 	text := fmt.Sprintf("%d of %s", shown, cli.Plural(total, what))
 	if v.page > 1 {
 		text = fmt.Sprintf("%d to %d of %s", first+1, first+shown, cli.Plural(total, what))
 	}
-	if first+shown < total && v.page < maxPage {
+	if more && v.page < maxPage {
 		text += fmt.Sprintf("; next: --page %d", v.page+1)
 	}
 	if !v.long {
