@@ -26,16 +26,27 @@ type facetValue struct {
 
 // facetTitles are the fields that results can be narrowed by, in their order on
 // the page. Each is a key of the query language, too.
-var facetTitles = []struct{ field, title string }{
-	{"verb", "Verb"}, {"effect", "Effect"}, {"idempotent", "Repeating"}, {"ns", "Namespace"}, {"class", "Class of data"},
-	{"domain", "Domain"}, {"protocol", "Protocol"}, {"auth", "Login"}, {"lang", "Language"},
-	{"level", "Level of the document"}, {"state", "State of the document"}, {"is", "State of the host"}, {"source", "Source"},
+var facetTitles = []struct {
+	field, title string
+	has          func(value string) bool // nil: every value of the field
+}{
+	{"verb", "Verb", nil}, {"effect", "Effect", nil}, {"idempotent", "Repeating", nil}, {"ns", "Namespace", nil}, {"class", "Class of data", nil},
+	{"domain", "Domain", nil}, {"protocol", "Called over", isTransport}, {"protocol", "Interaction protocol", isInteraction},
+	{"auth", "Login", nil}, {"lang", "Language", nil},
+	{"level", "Level of the document", nil}, {"state", "State of the document", nil}, {"is", "State of the host", nil}, {"source", "Source", nil},
 }
+
+// The filter "protocol" takes two sorts of values: how an operation is called, and how the service
+// negotiates. The page shows them as two facets.
+func isTransport(value string) bool   { return value == "http" || value == "agtp" }
+func isInteraction(value string) bool { return !isTransport(value) }
 
 func facetFields() []string {
 	fields := make([]string, 0, len(facetTitles))
 	for _, f := range facetTitles {
-		fields = append(fields, f.field)
+		if !slices.Contains(fields, f.field) {
+			fields = append(fields, f.field)
+		}
 	}
 	return fields
 }
@@ -50,7 +61,12 @@ const (
 func facetsOf(q query.Query, r index.Result) []facetView {
 	var views []facetView
 	for _, f := range facetTitles {
-		counts := r.Facets[f.field]
+		counts, asked := r.Facets[f.field], q.FilterValues(f.field)
+		if f.has != nil {
+			other := func(value string) bool { return !f.has(value) }
+			counts = slices.DeleteFunc(slices.Clone(counts), func(c index.Count) bool { return other(c.Value) })
+			asked = slices.DeleteFunc(slices.Clone(asked), other)
+		}
 		var on, off []facetValue
 		narrows := len(counts) > 1
 		for _, c := range counts {
@@ -62,7 +78,7 @@ func facetsOf(q query.Query, r index.Result) []facetView {
 				off = append(off, v)
 			}
 		}
-		for _, value := range q.FilterValues(f.field) {
+		for _, value := range asked {
 			if !slices.ContainsFunc(counts, func(c index.Count) bool { return c.Value == value }) {
 				on = append(on, valueOf(q, f.field, index.Count{Value: value}))
 			}
@@ -112,6 +128,8 @@ var valueWords = map[string]string{
 	"level:0":                "Level 0",
 	"level:1":                "Level 1",
 	"level:2":                "Level 2",
+	"protocol:http":          "HTTP",
+	"protocol:agtp":          "AGTP",
 	"idempotent:yes":         "Safe to repeat",
 	"idempotent:no":          "Not safe to repeat",
 	"idempotent:unknown":     "Not declared",

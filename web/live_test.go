@@ -120,6 +120,24 @@ func TestFacetTogglesFilter(t *testing.T) {
 	}
 }
 
+// twoProtocols has both sorts of values of the filter "protocol".
+type twoProtocols struct{ sample }
+
+func (s twoProtocols) Search(ctx context.Context, q query.Query) (index.Result, error) {
+	r, err := s.sample.Search(ctx, q)
+	r.Facets = map[string][]index.Count{"protocol": {{Value: "agtp", Operations: 9}, {Value: "confirm", Operations: 8}, {Value: "http", Operations: 3}, {Value: "query", Operations: 2}}}
+	return r, err
+}
+
+func TestTransportsAndInteractionsAreTwoFacets(t *testing.T) {
+	h := engine(t, twoProtocols{sample{word: plainWord, hits: 9}})
+	facets := textOf(byID(parse(t, get(t, h, "/?q=book+protocol:query").Body.String()), "facets"))
+	called, interaction, both := strings.Index(facets, "Called over"), strings.Index(facets, "Interaction protocol"), strings.Count(facets, "query")
+	if called < 0 || interaction < called || both != 1 || strings.Index(facets, "HTTP") > interaction || strings.Index(facets, "confirm") < interaction {
+		t.Errorf("the facets say %q", facets)
+	}
+}
+
 // unspeakable has values of facets that no query can say.
 type unspeakable struct{ sample }
 
