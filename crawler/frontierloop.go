@@ -184,6 +184,7 @@ func (o *frontierLoop) publishStatus() {
 	defer o.c.mu.Unlock()
 	s := &o.c.status
 	n := f.Counts()
+	s.Loaded = true
 	s.Known, s.Waiting, s.Due, s.InFlight = n.Known, n.Waiting, n.Due, n.InFlight
 	o.c.metrics.QueueAge = f.QueueAge(o.c.now())
 }

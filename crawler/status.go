@@ -19,6 +19,8 @@ type Status struct {
 	Rate float64 `json:"rate"`
 	// Paused is the reason why nothing can be stored at the moment, "" while storing works.
 	Paused string `json:"paused,omitempty"`
+	// Loaded is set once the stored hosts are counted; until then the first four fields are 0.
+	Loaded bool `json:"-"`
 }
 
 // Status returns the current activity of the crawler.

@@ -12,7 +12,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"gazetteer/api"
 	"gazetteer/api/answer"
+	"gazetteer/crawler"
 	"gazetteer/document"
 	"gazetteer/protocol"
 	"gazetteer/registry/directory"
@@ -785,5 +787,19 @@ func TestOperationOfTwoDocumentsIsOneLine(t *testing.T) {
 		if strings.Contains(text, "reserveTable") {
 			t.Errorf("%s lists the operation twice", target)
 		}
+	}
+}
+
+// A sample while the stored hosts are being read would draw a fall to 0 at each start.
+func TestNoSampleBeforeHostsAreKnown(t *testing.T) {
+	if s, known := web.SampleOf(api.ServerStatus{Crawler: &crawler.Status{}}); known {
+		t.Errorf("before the hosts are loaded the sample is %v", s)
+	}
+	s, known := web.SampleOf(api.ServerStatus{Crawler: &crawler.Status{Known: 3, Loaded: true}})
+	if !known || s.Known != 3 {
+		t.Errorf("the sample is %v, %v", s, known)
+	}
+	if _, known := web.SampleOf(api.ServerStatus{}); !known {
+		t.Error("a server that does not crawl has no samples")
 	}
 }

@@ -109,13 +109,17 @@ func visitsPerMinute(before, after history.Sample) float64 {
 	return float64(visits) / max(after.At.Sub(before.At).Minutes(), time.Second.Minutes())
 }
 
-// SampleOf returns the figures of a status that the plots show.
-func SampleOf(s api.ServerStatus) history.Sample {
+// SampleOf returns the figures of a status that the plots show. They are not known while the crawler
+// reads the stored hosts at a start: a plot would drop to 0 there.
+func SampleOf(s api.ServerStatus) (sample history.Sample, known bool) {
+	if s.Crawler != nil && !s.Crawler.Loaded {
+		return history.Sample{}, false
+	}
 	v := history.Sample{At: s.At, Store: s.Store, Behind: s.Store - min(s.Index, s.Store)}
 	if s.Crawler != nil {
 		v.Known, v.Due, v.Visits = s.Crawler.Known, s.Crawler.Due, s.Crawler.Visits
 	}
-	return v
+	return v, true
 }
 
 // serverStatus is the status of the server; without one to ask, only the time is known.

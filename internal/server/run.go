@@ -258,7 +258,7 @@ func (h *Server) serveListener(ctx context.Context, l net.Listener, rule limit.C
 
 // recordHistory stores the figures that the status page draws, until ctx ends.
 func (h *Server) recordHistory(ctx context.Context) {
-	h.history.Run(ctx, func() history.Sample { return web.SampleOf(h.api.ServerStatus()) }, func(err error) {
+	h.history.Run(ctx, func() (history.Sample, bool) { return web.SampleOf(h.api.ServerStatus()) }, func(err error) {
 		h.log.Error("the figures of the status are not stored", "error", err)
 	})
 }

@@ -82,14 +82,16 @@ func (h *History) Samples(since time.Time) []Sample {
 	return found
 }
 
-// Run takes a sample at once and then at each interval until ctx ends. A sample that cannot be
-// written stays in memory, and report gets the error.
-func (h *History) Run(ctx context.Context, read func() Sample, report func(error)) {
+// Run takes a sample at once and then at each interval until ctx ends. It skips a sample that read
+// reports as not known yet. A sample that cannot be written stays in memory, and report gets the error.
+func (h *History) Run(ctx context.Context, read func() (s Sample, known bool), report func(error)) {
 	ticker := time.NewTicker(Interval)
 	defer ticker.Stop()
 	for {
-		if err := h.Add(read()); err != nil {
-			report(err)
+		if s, known := read(); known {
+			if err := h.Add(s); err != nil {
+				report(err)
+			}
 		}
 		select {
 		case <-ctx.Done():

@@ -47,7 +47,7 @@ func TestFileStaysSmall(t *testing.T) {
 		h := open(t, path)
 		ctx, stop := context.WithTimeout(t.Context(), 3*history.Span+time.Minute)
 		defer stop()
-		h.Run(ctx, func() history.Sample { return history.Sample{At: time.Now()} }, func(err error) { t.Error(err) })
+		h.Run(ctx, func() (history.Sample, bool) { return history.Sample{At: time.Now()}, true }, func(err error) { t.Error(err) })
 		kept := h.Samples(time.Time{})
 		if first := kept[0].At; time.Since(first) > history.Span+2*history.Interval {
 			t.Errorf("the oldest sample is of %s ago", time.Since(first))
