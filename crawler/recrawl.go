@@ -26,7 +26,7 @@ type SoonError struct {
 }
 
 func (e *SoonError) Error() string {
-	return fmt.Sprintf("%s can be visited again in %s: %s", e.Host, e.Wait.Round(time.Second), e.Why)
+	return fmt.Sprintf("the host %s can be visited again in %s: %s", e.Host, e.Wait.Round(time.Second), e.Why)
 }
 
 // A Requester is the party that requests a new visit to a host.
@@ -89,7 +89,7 @@ func (c *Crawler) writeRevisitRequest(ctx context.Context, name string, by Reque
 	}
 	now := c.now()
 	if wait := h.Wished.Add(recrawlPause).Sub(now); wait > 0 && (by == Anybody || h.ByOwner) { // requests of others do not delay the owner
-		return due, &SoonError{name, wait, "it was already requested, and is possible once in " + recrawlPause.String()}
+		return due, &SoonError{name, wait, fmt.Sprintf("it was already requested, and is possible once in %d minutes", recrawlPause/time.Minute)}
 	}
 	h.grantRevisit(now, by)
 	if by == ProvedOwner {

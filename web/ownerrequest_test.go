@@ -28,7 +28,7 @@ func TestOwnerRequestPage(t *testing.T) {
 		{"no host", " ", "opt-out", nil, 400, []string{"no name of a host"}},
 		{"no request", "api.example.com", "hello", nil, 400, []string{"Choose one of the three"}},
 		{"not a host", "10.0.0.1", "opt-out", notAHost, 400, []string{"value=\"10.0.0.1\""}},
-		{"too soon", "api.example.com", "recrawl", &crawler.SoonError{Host: "api.example.com", Wait: time.Minute, Why: "it was already requested"}, 429, []string{"it was already requested"}},
+		{"too soon", "api.example.com", "recrawl", &crawler.SoonError{Host: "api.example.com", Wait: time.Minute, Why: "it was already requested"}, 429, []string{"The host api.example.com can be visited", "it was already requested"}},
 		{"too often", "api.example.com", "opt-out", &answer.QuotaError{Message: "too many requests about hosts", Wait: time.Minute}, 429, []string{"Too many requests about hosts"}},
 		{"not out", "api.example.com", "opt-in", owner.ErrNotOut, 409, []string{"nothing to withdraw"}},
 		{"not out alone", "a.example.com", "opt-in", &owner.CoveredError{Host: "a.example.com", By: "example.com"}, 409, []string{"opt-out of example.com"}},

@@ -31,7 +31,7 @@ func ReadForm(c *gin.Context, maxBytes int64) error {
 		err = r.ParseMultipartForm(maxBytes)
 	}
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
-		return &BadRequest{fmt.Sprintf("the form is longer than %d bytes", maxBytes), "Send less text. A description that long is better split into several services."}
+		return &BadRequest{fmt.Sprintf("the form is longer than %d bytes", maxBytes), "Send less text."}
 	}
 	if err != nil {
 		return &BadRequest{"the form cannot be read", "Send it again from the page."}
