@@ -123,7 +123,7 @@ var kinds = []kindInfo{
 	{ServiceIdentityChanged, High, "make sure that this is still the service you chose"},
 	{OperationRemoved, Medium, "stop calling it; look among the added operations for one in its place"},
 	{OperationRenamed, Medium, "use the new name; the call stayed the same"},
-	{EndpointChanged, Medium, "send calls to the new address"},
+	{EndpointChanged, Medium, "send calls with the method and the address that the document has now"},
 	{ParameterRequiredAdded, Medium, "send the parameter in every call"},
 	{ParameterRemoved, Medium, "stop sending the parameter"},
 	{ParameterTypeChanged, Medium, "check the values that you send against the new type and bounds"},
