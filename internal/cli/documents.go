@@ -21,7 +21,9 @@ func (a *App) DocumentCommands() []*cobra.Command {
 	validate.PreRunE = a.writeJSONByFlag
 	compare := command.Diff(a.newDocumentEnvironment())
 	compare.PreRunE = a.writeJSONByFlag
-	return []*cobra.Command{validate, compare, command.Convert(a.newDocumentEnvironment()), command.Init(a.newDocumentEnvironment())}
+	convert := command.Convert(a.newDocumentEnvironment())
+	convert.PreRunE = a.writeJSONByFlag
+	return []*cobra.Command{validate, compare, convert, command.Init(a.newDocumentEnvironment())}
 }
 
 // writeJSONByFlag lets the global flag --json select the format of a command with several formats.

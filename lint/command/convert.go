@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -42,7 +43,7 @@ Exit codes: 0 converted, 2 wrong use, 3 the input could not be read.`,
 	f.StringVarP(&v.out, "output", "o", "", "write to this file (default: standard output)")
 	f.StringVar(&v.o.URL, "url", "", "the address of the service, or the source of the input")
 	f.StringVar(&v.o.Name, "name", "", "the name of the service, if the input has none")
-	f.StringVar(&v.o.Format, "format", "", "yaml or json, where both are possible")
+	f.StringVar(&v.o.Format, "format", "", "yaml or json, where both are possible; also of --list")
 	f.BoolVar(&v.o.Extended, "extended", false, "add to MCP tools what MCP has and the AGIS draft does not map")
 	f.StringVar(&v.day, "today", "", "the date of the last change in the document (default: today)")
 	return c
@@ -58,6 +59,12 @@ type convertRun struct {
 }
 
 func (v *convertRun) runConvert(ctx context.Context, args []string) error {
+	if v.o.Format != "" && v.o.Format != "yaml" && v.o.Format != "json" {
+		return usageErrorf("--format %s: want yaml or json", v.o.Format)
+	}
+	if v.list && v.o.Format == "json" {
+		return v.printListJSON()
+	}
 	if v.list {
 		for _, c := range convert.Conversions {
 			fmt.Fprintf(v.Out, "%-10s --to %-7s %s\n", c.From, c.To, c.Summary)
@@ -70,9 +77,6 @@ func (v *convertRun) runConvert(ctx context.Context, args []string) error {
 	if v.to == "" {
 		return usageErrorf("convert needs --to: the format wanted\nall conversions: %s convert --list", v.Program)
 	}
-	if v.o.Format != "" && v.o.Format != "yaml" && v.o.Format != "json" {
-		return usageErrorf("--format %s: want yaml or json", v.o.Format)
-	}
 	today, err := v.parseToday(v.day)
 	if err != nil {
 		return err
@@ -83,6 +87,27 @@ func (v *convertRun) runConvert(ctx context.Context, args []string) error {
 		return err
 	}
 	return v.convertText(args[0], text)
+}
+
+// printListJSON prints the conversions for programs.
+func (v *convertRun) printListJSON() error {
+	type conversion struct {
+		From    string `json:"from"`
+		To      string `json:"to"`
+		Summary string `json:"summary"`
+	}
+	var list struct {
+		Conversions []conversion `json:"conversions"`
+	}
+	for _, c := range convert.Conversions {
+		list.Conversions = append(list.Conversions, conversion{c.From, c.To, c.Summary})
+	}
+	text, err := json.MarshalIndent(list, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(v.Out, "%s\n", text)
+	return err
 }
 
 // readInput reads the input of a command that takes one file.

@@ -60,7 +60,11 @@ func (a *verbs) printDomainRecord(ctx context.Context, server *cli.Client, k *ke
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(a.Out, format.Visible(registry.DomainRecordFor(keys.DID, keys.Keys[0].PublicKeyMultibase)))
+	record := registry.DomainRecordFor(keys.DID, keys.Keys[0].PublicKeyMultibase)
+	if a.JSON {
+		return cli.WriteJSON(a.Out, map[string]string{"value": record})
+	}
+	fmt.Fprintln(a.Out, format.Visible(record))
 	return nil
 }
 
