@@ -355,6 +355,35 @@ func TestServicePageShowsState(t *testing.T) {
 	}
 }
 
+// TestLookalikeHostsAreMarked is R104: a name in Cyrillic letters that reads like apple.test.
+func TestLookalikeHostsAreMarked(t *testing.T) {
+	h := engine(t, sample{word: plainWord, hits: 1})
+	marks := func(path string) []string {
+		var titles []string
+		for n := range parse(t, get(t, h, path).Body.String()).Descendants() {
+			if n.Type == html.ElementNode && n.Data == "span" && textOf(n) == "look-alike" {
+				titles = append(titles, attribute(n, "title"))
+			}
+		}
+		return titles
+	}
+	const says = "reads like apple.test, but contains Cyrillic letters."
+	for _, path := range []string{"/services/xn--80ak6aa92e.test", "/services/ristorante.test"} { // itself, and among related ones
+		if got := marks(path); len(got) != 1 || got[0] != "This name "+says {
+			t.Errorf("%s has the marks %q", path, got)
+		}
+	}
+	if text := textOf(parse(t, get(t, h, "/services/xn--80ak6aa92e.test").Body.String())); !strings.Contains(text, "The name xn--80ak6aa92e.test "+says) {
+		t.Error("the page of the host does not say what it reads like")
+	}
+
+	w := get(t, h, "/services/"+url.PathEscape("аррӏе.com"))
+	if body := w.Body.String(); w.Code != http.StatusNotFound || strings.Contains(body, "аррӏе") || strings.Contains(body, "%D0%B0") ||
+		!strings.Contains(body, "xn--80ak6aa92e.com has never been visited") || !strings.Contains(body, "reads like apple.com") {
+		t.Errorf("an unknown host has no name in punycode: %d %s", w.Code, textOf(parse(t, body)))
+	}
+}
+
 func TestHostWithoutDocumentsShowsOutcome(t *testing.T) {
 	h := engine(t, sample{word: plainWord})
 	w := get(t, h, "/services/empty.test")

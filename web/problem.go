@@ -34,14 +34,21 @@ func (e *noHost) Problem() frame.Problem {
 			Links: []frame.Link{{Text: "All services", Address: "/services"}, frame.SearchLink},
 		}
 	}
-	name := frame.PlainText(e.host)
+	host := e.host
+	if ascii, err := fetch.CheckHost(host); err == nil {
+		host = ascii
+	}
+	name, lookalike := frame.PlainText(host), ""
+	if l, found := fetch.FindLookalike(host); found {
+		lookalike = fmt.Sprintf(" This name %s: check that it is the host you mean.", l)
+	}
 	return frame.Problem{
 		Status: http.StatusNotFound, Title: "This host is not known here",
-		What: fmt.Sprintf("%s has never been visited, and no visited service refers to it.", name),
+		What: fmt.Sprintf("%s has never been visited, and no visited service refers to it.%s", name, lookalike),
 		Help: fmt.Sprintf("If it publishes a description at https://%s/.well-known/ai, add it and it will be visited. You can also check first what a visit would find.", name),
 		Links: []frame.Link{
-			{Text: "Add " + name, Address: "/submit?host=" + url.QueryEscape(e.host)},
-			{Text: "Check " + name, Address: "/validate?url=" + url.QueryEscape(e.host)}, {Text: "All services", Address: "/services"}, frame.SearchLink,
+			{Text: "Add " + name, Address: "/submit?host=" + url.QueryEscape(host)},
+			{Text: "Check " + name, Address: "/validate?url=" + url.QueryEscape(host)}, {Text: "All services", Address: "/services"}, frame.SearchLink,
 		},
 	}
 }

@@ -162,7 +162,7 @@ func (s sample) Service(_ context.Context, name string) (answer.Service, error) 
 		return answer.Service{}, &answer.WithdrawnError{Host: host, Block: crawler.Block{Host: host, By: crawler.ByOwner, Since: now}}
 	case "blocked.test":
 		return answer.Service{}, &answer.WithdrawnError{Host: host, Block: crawler.Block{Host: "test", By: crawler.ByOperator, Since: now, Subdomains: true}}
-	case "empty.test":
+	case "empty.test", "xn--80ak6aa92e.test":
 		return answer.Service{ServiceSummary: answer.ServiceSummary{Host: host}, State: state}, s.err
 	default:
 		return answer.Service{}, fmt.Errorf("%w: %s", answer.ErrNoService, host)

@@ -78,16 +78,17 @@ func New(o Options) *Frame {
 		f.explain = func(error, bool) (Problem, bool) { return Problem{}, false }
 	}
 	f.shared = template.Must(template.New("").Funcs(template.FuncMap{
-		"text":   escapeText,
-		"clip":   clipEscaped,
-		"path":   clipPath,
-		"line":   formatSourceLine,
-		"plain":  PlainText,
-		"asset":  f.assets.addressOf,
-		"verb":   VerbPath,
-		"agent":  AgentPath,
-		"digits": FormatNumber,
-		"links":  func() []Link { return o.Links },
+		"text":      escapeText,
+		"clip":      clipEscaped,
+		"path":      clipPath,
+		"line":      formatSourceLine,
+		"plain":     PlainText,
+		"asset":     f.assets.addressOf,
+		"verb":      VerbPath,
+		"agent":     AgentPath,
+		"digits":    FormatNumber,
+		"links":     func() []Link { return o.Links },
+		"lookalike": describeLookalike,
 	}).ParseFS(frameFiles, "templates/layout.html", "templates/parts.html"))
 	f.templates["problem"] = template.Must(template.Must(f.shared.Clone()).ParseFS(frameFiles, "templates/problem.html"))
 	return f

@@ -9,6 +9,8 @@ import (
 
 	"golang.org/x/text/language"
 	"golang.org/x/text/width"
+
+	"gazetteer/fetch"
 )
 
 // escapeText returns an untrusted text as HTML that shows all of it: markup is escaped, and each
@@ -217,4 +219,13 @@ func MarkWords(n int, s string, words []string) template.HTML {
 func isSeparator(r rune) bool {
 	joiner := r == '\u200C' || r == '\u200D' // which stand inside of words
 	return !joiner && !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.Is(unicode.M, r)
+}
+
+// describeLookalike says in what way the name of a host can be mistaken for another, "" when it
+// cannot.
+func describeLookalike(host string) string {
+	if l, found := fetch.FindLookalike(host); found {
+		return l.String()
+	}
+	return ""
 }

@@ -14,6 +14,7 @@ import (
 	"gazetteer/api/answer"
 	"gazetteer/conformance"
 	"gazetteer/crawler"
+	"gazetteer/fetch"
 	"gazetteer/internal/cli"
 	"gazetteer/lint/format"
 )
@@ -52,7 +53,11 @@ func (a *verbs) explainHost(ctx context.Context, c *cli.Client, host string) err
 	if e.Listed {
 		listed = "listed"
 	}
-	fmt.Fprintf(a.Out, "%s  %s: %s\n\n", style.Bold(format.Visible(e.Host)), listed, e.Why)
+	fmt.Fprintf(a.Out, "%s  %s: %s\n", style.Bold(format.Visible(e.Host)), listed, e.Why)
+	if l, found := fetch.FindLookalike(e.Host); found {
+		fmt.Fprintf(a.Out, "The name %s. Check that it is the host you mean.\n", l)
+	}
+	fmt.Fprintln(a.Out)
 	for _, state := range e.States {
 		a.printState(state)
 	}
