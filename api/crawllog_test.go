@@ -50,7 +50,7 @@ func TestCrawlLog(t *testing.T) {
 		t.Errorf("requests %q, want %q", seen, want)
 	}
 	h.get("/api/v1/services/unheard-of.example.com/crawl-log", 404)
-	h.get("/api/v1/services/10.0.0.1/crawl-log", 400)
+	h.get("/api/v1/services/10.0.0.1/crawl-log", 404)
 }
 
 func TestMetrics(t *testing.T) {

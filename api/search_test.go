@@ -467,7 +467,7 @@ func TestSuggestionsAndSimilarServices(t *testing.T) {
 		t.Errorf("got %+v", like)
 	}
 	h.get("/api/v1/services/nobody.example/similar", 404)
-	h.get("/api/v1/services/localhost/similar", 400)
+	h.get("/api/v1/services/localhost/similar", 404)
 }
 
 func TestCatalogue(t *testing.T) {

@@ -75,7 +75,7 @@ func TestSubmit(t *testing.T) {
 		t.Errorf("naming a host again changed its time from %v to %v", got[0].Due, again[0].Due)
 	}
 	h.get("/api/v1/submissions/unheard-of.example.com", 404)
-	h.get("/api/v1/submissions/10.0.0.1", 400)
+	h.get("/api/v1/submissions/10.0.0.1", 404)
 }
 
 // TestSubmitAddresses checks that no form of an address of this machine, its network or a cloud's
