@@ -63,7 +63,7 @@ For a remote server, its log is compared with what it showed before, and must pr
 that it includes the agent's newest change, with the same key. A server that
 contradicts itself, or breaks a promise of inclusion, is refused.
 
-Exit code 1 if the name is unknown.`,
+Exit code 0 if one or several operations have the name; 1 if it is unknown.`,
 		Args: cli.ExactArgs(1, "one ID"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.WithServer(c.Context(), cli.Read, func(server *cli.Client) error { return a.resolveName(c.Context(), server, args[0]) })
