@@ -721,3 +721,17 @@ func TestEachFileIsDocumentedOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestTitleOfCensus checks that the census of a whole day, which may be today, claims no time that is
+// still to come.
+func TestTitleOfCensus(t *testing.T) {
+	s := fill(t, 5, false)
+	for at, want := range map[time.Time]string{
+		time.Date(2026, 11, 22, 23, 59, 59, 0, time.UTC): "# Census of 22 November 2026 (UTC)\n",
+		time.Date(2026, 11, 22, 11, 30, 0, 0, time.UTC):  "# Census of 22 November 2026, 11:30 UTC\n",
+	} {
+		if text := read(t, write(t, s, at), "census.md"); !strings.HasPrefix(text, want) {
+			t.Errorf("%.60q, want %q", text, want)
+		}
+	}
+}

@@ -43,7 +43,13 @@ func sampleRows(t Table) []Row {
 	return rows
 }
 
-func titleOf(f *Figures) string { return "Census of " + f.At.Format("2 January 2006, 15:04 UTC") }
+// titleOf names a whole day without a time: the census of today has a time that is still to come.
+func titleOf(f *Figures) string {
+	if f.At.Format(time.TimeOnly) == "23:59:59" {
+		return "Census of " + f.At.Format("2 January 2006 (UTC)")
+	}
+	return "Census of " + f.At.Format("2 January 2006, 15:04 UTC")
+}
 
 // renderMarkdown writes census.md.
 func renderMarkdown(f *Figures, tables []Table) string {
