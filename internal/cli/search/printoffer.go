@@ -36,8 +36,11 @@ func (a *verbs) printOffers(page api.OrchestratePage, view viewFlags) {
 	}
 	switch n := len(page.Operations); {
 	case n > 0:
-		// Operations without an agent that is asked for are left out of a page and count in the total.
-		view.printPosition(a, n, page.Total, page.Next != "", "operation")
+		total := page.Total
+		if page.Passed > 0 {
+			total = unknownTotal // that of page counts operations without such an agent, and more than the three of a service
+		}
+		view.printPosition(a, n, total, page.Next != "", "operation")
 	case page.Total > 0:
 		fmt.Fprintf(a.Out, "%s, but none with such an agent.\n", cli.Plural(page.Total, "operation"))
 	default:

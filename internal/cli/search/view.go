@@ -42,13 +42,19 @@ func (v *viewFlags) checkValues() error {
 	return nil
 }
 
+// unknownTotal is the total of a list whose entries nobody has counted.
+const unknownTotal = -1
+
 // printPosition prints at the end of a list how many entries of the total it shows, and the next page
 // if there is one.
 func (v *viewFlags) printPosition(a *verbs, shown, total int, more bool, what string) {
 	style := cli.NewStyle(a.Out)
 	first := (v.page - 1) * v.limit
 	text := fmt.Sprintf("%d of %s", shown, cli.Plural(total, what))
-	if v.page > 1 {
+	switch {
+	case total == unknownTotal:
+		text = cli.Plural(shown, what)
+	case v.page > 1:
 		text = fmt.Sprintf("%d to %d of %s", first+1, first+shown, cli.Plural(total, what))
 	}
 	if more && v.page < maxPage {
