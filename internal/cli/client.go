@@ -269,16 +269,37 @@ func (c *Client) GetJSON(ctx context.Context, path string, v any, also ...int) (
 	return c.getJSON(request, v, also...)
 }
 
+const (
+	// maxAnswer is the largest answer that is read whole, in bytes.
+	maxAnswer = 64 << 20
+	// answerTimes is the time for a whole answer, in times of --timeout: a server that sends a byte now
+	// and then is never silent.
+	answerTimes = 10
+)
+
+// errSlow means that an answer was not complete in time.
+var errSlow = errors.New("the answer is not complete in time")
+
 // getJSON is GetJSON with a request.
 func (c *Client) getJSON(request *http.Request, v any, also ...int) (raw []byte, err error) {
+	if c.silence > 0 {
+		ctx, cancel := context.WithTimeoutCause(request.Context(), answerTimes*c.silence, errSlow)
+		defer cancel()
+		request = request.WithContext(ctx)
+	}
 	response, err := c.Do(request)
 	if err != nil {
 		return nil, err
 	}
 	defer response.Body.Close()
-	raw, err = io.ReadAll(io.LimitReader(response.Body, 64<<20))
-	if err != nil {
+	raw, err = io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
+	switch {
+	case err != nil && errors.Is(context.Cause(request.Context()), errSlow):
+		return nil, exit.Networkf("%s has not sent all of its answer in %s, %d times --timeout", c.Base, answerTimes*c.silence, answerTimes)
+	case err != nil:
 		return nil, exit.Networkf("read the answer of %s: %v", c.Base, err)
+	case len(raw) > maxAnswer:
+		return nil, exit.Networkf("the answer of %s is larger than %d MiB: it is not read", c.Base, maxAnswer>>20)
 	}
 	ok := response.StatusCode == http.StatusOK
 	for _, status := range also {

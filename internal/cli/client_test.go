@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"gazetteer/internal/server"
 	"gazetteer/store/boltstore"
@@ -80,5 +81,39 @@ func TestCommandWaitsForStartingServer(t *testing.T) {
 	defer l.Close()
 	if err := <-connected; err != nil {
 		t.Error(err)
+	}
+}
+
+// TestAnswersThatDoNotEnd checks that no server holds a command for ever: neither one that sends a byte
+// now and then, which is never silent, nor one whose answer is larger than what is read.
+func TestAnswersThatDoNotEnd(t *testing.T) {
+	far := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, `{"name":"`)
+		for r.Context().Err() == nil {
+			if r.URL.Path == "/large" {
+				w.Write(make([]byte, 1<<20))
+				continue
+			}
+			io.WriteString(w, "a")
+			http.NewResponseController(w).Flush()
+			select {
+			case <-r.Context().Done():
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+	}))
+	defer far.Close()
+	for path, test := range map[string]struct {
+		silence time.Duration
+		want    string
+	}{
+		"/slow":  {200 * time.Millisecond, "has not sent all of its answer in 2s, 10 times --timeout"},
+		"/large": {time.Minute, "is larger than 64 MiB"},
+	} {
+		var answer struct{ Name string }
+		_, err := (&Client{HTTP: far.Client(), Base: far.URL, silence: test.silence}).GetJSON(t.Context(), path, &answer)
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want %q", path, err, test.want)
+		}
 	}
 }
