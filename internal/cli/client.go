@@ -269,37 +269,15 @@ func (c *Client) GetJSON(ctx context.Context, path string, v any, also ...int) (
 	return c.getJSON(request, v, also...)
 }
 
-const (
-	// maxAnswer is the largest answer that is read whole, in bytes.
-	maxAnswer = 64 << 20
-	// answerTimes is the time for a whole answer, in times of --timeout: a server that sends a byte now
-	// and then is never silent.
-	answerTimes = 10
-)
-
-// errSlow means that an answer was not complete in time.
-var errSlow = errors.New("the answer is not complete in time")
-
 // getJSON is GetJSON with a request.
 func (c *Client) getJSON(request *http.Request, v any, also ...int) (raw []byte, err error) {
-	if c.silence > 0 {
-		ctx, cancel := context.WithTimeoutCause(request.Context(), answerTimes*c.silence, errSlow)
-		defer cancel()
-		request = request.WithContext(ctx)
-	}
 	response, err := c.Do(request)
 	if err != nil {
 		return nil, err
 	}
 	defer response.Body.Close()
-	raw, err = io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
-	switch {
-	case err != nil && errors.Is(context.Cause(request.Context()), errSlow):
-		return nil, exit.Networkf("%s has not sent all of its answer in %s, %d times --timeout", c.Base, answerTimes*c.silence, answerTimes)
-	case err != nil:
-		return nil, exit.Networkf("read the answer of %s: %v", c.Base, err)
-	case len(raw) > maxAnswer:
-		return nil, exit.Networkf("the answer of %s is larger than %d MiB: it is not read", c.Base, maxAnswer>>20)
+	if raw, err = c.ReadAnswer(response, MaxAnswer); err != nil {
+		return nil, err
 	}
 	ok := response.StatusCode == http.StatusOK
 	for _, status := range also {
@@ -363,15 +341,17 @@ func (c *Client) Send(ctx context.Context, method, path string, body []byte) (*h
 func (c *Client) Do(request *http.Request) (*http.Response, error) {
 	sent, stop := request, func() {}
 	var watch *time.Timer
+	var abort context.CancelCauseFunc
 	if c.silence > 0 {
 		ctx, cancel := context.WithCancelCause(request.Context())
 		watch = time.AfterFunc(c.silence, func() { cancel(errSilent) })
 		stop = func() { watch.Stop(); cancel(nil) }
+		abort = cancel
 		sent = request.WithContext(ctx)
 	}
 	response, err := c.HTTP.Do(sent)
 	if err == nil {
-		response.Body = &watchedBody{ReadCloser: response.Body, watch: watch, silence: c.silence, ctx: sent.Context(), stop: stop}
+		response.Body = &watchedBody{ReadCloser: response.Body, watch: watch, silence: c.silence, ctx: sent.Context(), abort: abort, stop: stop}
 		return response, nil
 	}
 	if errors.Is(context.Cause(sent.Context()), errSilent) {
@@ -401,6 +381,7 @@ type watchedBody struct {
 	watch   *time.Timer // nil: no limit
 	silence time.Duration
 	ctx     context.Context // of the request
+	abort   context.CancelCauseFunc
 	stop    func()
 }
 
@@ -420,4 +401,33 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 func (b *watchedBody) Close() error {
 	defer b.stop()
 	return b.ReadCloser.Close()
+}
+
+const (
+	// MaxAnswer is the largest answer that commands read whole, in bytes.
+	MaxAnswer = 64 << 20
+	// answerTimes is the time for a whole answer, in times of --timeout: a server that sends a byte now
+	// and then is never silent.
+	answerTimes = 10
+)
+
+// errSlow means that an answer was not complete in time.
+var errSlow = errors.New("the answer is not complete in time")
+
+// ReadAnswer reads all of an answer of [Client.Do], up to most bytes. Its errors have an exit code.
+func (c *Client) ReadAnswer(response *http.Response, most int64) ([]byte, error) {
+	body, watched := response.Body.(*watchedBody)
+	if watched = watched && body.abort != nil; watched {
+		defer time.AfterFunc(answerTimes*c.silence, func() { body.abort(errSlow) }).Stop()
+	}
+	raw, err := io.ReadAll(io.LimitReader(response.Body, most+1))
+	switch {
+	case err != nil && watched && errors.Is(context.Cause(body.ctx), errSlow):
+		return nil, exit.Networkf("%s has not sent all of its answer in %s, %d times --timeout", c.Base, answerTimes*c.silence, answerTimes)
+	case err != nil:
+		return nil, exit.Networkf("read the answer of %s: %v", c.Base, err)
+	case int64(len(raw)) > most:
+		return nil, exit.Networkf("the answer of %s is larger than %d MiB: it is not read", c.Base, most>>20)
+	}
+	return raw, nil
 }

@@ -6,7 +6,6 @@ import (
 	"crypto/ed25519"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 
@@ -85,9 +84,8 @@ func (c *Client) newRequest(ctx context.Context, method, path string, body []byt
 // DecodeAnswer decodes a JSON answer into v and closes it; raw is the unchanged body.
 func (c *Client) DecodeAnswer(response *http.Response, v any) (raw []byte, err error) {
 	defer response.Body.Close()
-	raw, err = io.ReadAll(io.LimitReader(response.Body, 8<<20))
-	if err != nil {
-		return nil, exit.Networkf("read the answer of %s: %v", c.Base, err)
+	if raw, err = c.ReadAnswer(response, 8<<20); err != nil {
+		return nil, err
 	}
 	if response.StatusCode < 200 || response.StatusCode > 299 {
 		return nil, refusalError(response.StatusCode, raw)
@@ -109,10 +107,10 @@ func (c *Client) GetText(ctx context.Context, path string) ([]byte, error) {
 		return nil, err
 	}
 	defer response.Body.Close()
-	raw, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
+	raw, err := c.ReadAnswer(response, 1<<20)
 	switch {
 	case err != nil:
-		return nil, exit.Networkf("read the answer of %s: %v", c.Base, err)
+		return nil, err
 	case response.StatusCode != http.StatusOK:
 		return nil, refusalError(response.StatusCode, raw)
 	}

@@ -216,9 +216,9 @@ func (s *session) requestJSON(ctx context.Context, method, path string, body, v 
 		return nil, err
 	}
 	defer response.Body.Close()
-	raw, err := io.ReadAll(io.LimitReader(response.Body, 32<<20))
+	raw, err := s.server.ReadAnswer(response, 32<<20)
 	if err != nil {
-		return nil, exit.Networkf("read the answer: %v", err)
+		return nil, err
 	}
 	if response.StatusCode >= 300 {
 		return nil, hostError(response.StatusCode, raw)
@@ -346,9 +346,9 @@ func (v *verbs) sendCall(ctx context.Context, s *session, call altar.ToolCall) e
 	}
 	defer response.Body.Close()
 	if !strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream") {
-		raw, err := io.ReadAll(io.LimitReader(response.Body, 4<<20))
+		raw, err := s.server.ReadAnswer(response, 4<<20)
 		if err != nil {
-			return exit.Networkf("read the answer: %v", err)
+			return err
 		}
 		return hostError(response.StatusCode, raw)
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 
@@ -61,9 +60,9 @@ func newRequester(server *cli.Client) mcpserver.Requester {
 			return mcpserver.Response{}, err
 		}
 		defer response.Body.Close()
-		body, err := io.ReadAll(io.LimitReader(response.Body, 64<<20))
+		body, err := server.ReadAnswer(response, cli.MaxAnswer)
 		if err != nil {
-			return mcpserver.Response{}, fmt.Errorf("read the answer of %s: %w", server.Base, err)
+			return mcpserver.Response{}, err
 		}
 		return mcpserver.Response{Status: response.StatusCode, Header: response.Header, Body: body}, nil
 	}

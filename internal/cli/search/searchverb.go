@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -156,9 +155,9 @@ func (a *verbs) searchAs(ctx context.Context, c *cli.Client, query url.Values) e
 		return err
 	}
 	defer response.Body.Close()
-	raw, err := io.ReadAll(io.LimitReader(response.Body, 64<<20))
+	raw, err := c.ReadAnswer(response, cli.MaxAnswer)
 	if err != nil {
-		return exit.Networkf("read the answer of %s: %v", c.Base, err)
+		return err
 	}
 	if response.StatusCode != http.StatusOK {
 		return cli.StatusError(response.StatusCode, raw)
