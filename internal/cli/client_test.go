@@ -84,8 +84,8 @@ func TestCommandWaitsForStartingServer(t *testing.T) {
 	}
 }
 
-// TestAnswersThatDoNotEnd checks that no server holds a command for ever: neither one that sends a byte
-// now and then, which is never silent, nor one whose answer is larger than what is read.
+// TestAnswersThatDoNotEnd checks that a command ends with an error when a server sends a byte now and then,
+// which is never silent, and when an answer is larger than what is read.
 func TestAnswersThatDoNotEnd(t *testing.T) {
 	far := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, `{"name":"`)

@@ -157,7 +157,7 @@ func (h *Server) listParts(l serverListeners, crawl bool) []part {
 		{true, h.recorder.Run},
 		{true, h.clock.Run},
 		{isPublic, h.trackErasures},
-		{isPublic, func(ctx context.Context) error { h.recordHistory(ctx); return nil }},
+		{isPublic, func(ctx context.Context) error { h.recordHistory(ctx, crawl); return nil }},
 		{isPublic && h.relay != nil, h.runRelay},
 		{isPublic && h.Config.Store.CompactHour >= 0, func(ctx context.Context) error {
 			return h.Store.Maintain(ctx, boltstore.MaintainOptions{Keep: time.Duration(h.Config.Store.Horizon), Hour: h.Config.Store.CompactHour, MustCopy: h.holdsErased, After: h.compactViewsQuietly})
@@ -256,9 +256,17 @@ func (h *Server) serveListener(ctx context.Context, l net.Listener, rule limit.C
 	return <-stopped
 }
 
-// recordHistory stores the figures that the status page draws, until ctx ends.
-func (h *Server) recordHistory(ctx context.Context) {
-	h.history.Run(ctx, func() (history.Sample, bool) { return web.SampleOf(h.api.ServerStatus()) }, func(err error) {
+// recordHistory stores the figures that the status page draws, until ctx ends. A crawler that does not
+// run never counts its hosts, so nothing waits for it.
+func (h *Server) recordHistory(ctx context.Context, crawl bool) {
+	sample := func() (history.Sample, bool) {
+		status := h.api.ServerStatus()
+		if !crawl {
+			status.Crawler = nil
+		}
+		return web.SampleOf(status)
+	}
+	h.history.Run(ctx, sample, func(err error) {
 		h.log.Error("the figures of the status are not stored", "error", err)
 	})
 }
