@@ -50,7 +50,12 @@ func (l *Live) comparePending(ctx context.Context, until time.Time) (done bool) 
 			return true
 		}
 		if len(versions) > 0 {
-			l.setSeverities(host, w.compareStored(ctx, host, versions))
+			compared := w.compareStored(ctx, host, versions)
+			if ctx.Err() != nil { // what was interrupted says nothing, and would stay as "not compared"
+				l.postponeComparison(host)
+				return false
+			}
+			l.setSeverities(host, compared)
 		}
 		if time.Now().After(until) {
 			break
@@ -77,6 +82,15 @@ func (l *Live) nextUncompared() (host string, pairs [][2]liveVersion) {
 		return h.Host, pairs
 	}
 	return "", nil
+}
+
+// postponeComparison puts a host back that [Live.nextUncompared] took.
+func (l *Live) postponeComparison(host string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if id, known := l.ids[host]; known {
+		l.uncompared[id] = true
+	}
 }
 
 // compareStored returns the newer version of each pair with the severity of its change.

@@ -2,14 +2,18 @@ package census
 
 import (
 	"bufio"
+	"context"
 	"encoding/gob"
+	"iter"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/klauspost/compress/zstd"
 
 	"gazetteer/document/diff"
+	"gazetteer/store"
 	"gazetteer/store/boltstore"
 )
 
@@ -57,5 +61,39 @@ func TestSnapshotOfOtherRules(t *testing.T) {
 		if !known || len(l.rows[id].Versions) != 2 || l.rows[id].Versions[1].Severity != c.want || !l.uncompared[id] {
 			t.Errorf("rules %d: %+v, to compare: %t, want the severity %q", c.rules, l.rows[id], l.uncompared[id], c.want)
 		}
+	}
+}
+
+// stoppingStore ends a context while it lists records.
+type stoppingStore struct {
+	store.Store
+	stop context.CancelFunc
+}
+
+func (s stoppingStore) List(ctx context.Context, prefix, after string) iter.Seq2[store.Record, error] {
+	s.stop()
+	return s.Store.List(ctx, prefix, after)
+}
+
+// TestInterruptedComparisonIsMadeAgain stops a follower while it compares two versions: it says nothing
+// of their severity, and a later one compares them.
+func TestInterruptedComparisonIsMadeAgain(t *testing.T) {
+	s, err := boltstore.Open(t.Context(), t.TempDir(), boltstore.Options{MinFree: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	l := OpenLive(LiveOptions{Store: stoppingStore{s, stop}, Snapshot: filepath.Join(t.TempDir(), "census.snapshot")})
+	now := time.Now().UTC()
+	id := l.idOf("a.example")
+	l.rows[id] = &liveHost{Host: "a.example", Known: true, Versions: []liveVersion{{Kind: "ai", Seen: now.Add(-time.Hour)}, {Kind: "ai", Seen: now}}}
+	l.uncompared[id] = true
+	if l.comparePending(ctx, now.Add(time.Hour)) {
+		t.Error("all are compared, says a comparison that was interrupted")
+	}
+	if got := l.rows[id].Versions[1].Severity; got != "" || !l.uncompared[id] {
+		t.Errorf("severity %q, to compare: %t", got, l.uncompared[id])
 	}
 }
