@@ -17,10 +17,10 @@ import (
 
 	"gazetteer/call"
 	"gazetteer/document"
-	"gazetteer/index/cache"
 	"gazetteer/index/entry"
 	"gazetteer/index/semantic"
 	"gazetteer/index/tokens"
+	"gazetteer/internal/cache"
 	"gazetteer/protocol"
 	"gazetteer/protocol/effect"
 	"gazetteer/store"

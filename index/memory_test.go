@@ -8,9 +8,9 @@ import (
 	"sync"
 	"testing"
 
-	"gazetteer/index/cache"
 	"gazetteer/index/query"
 	"gazetteer/index/view"
+	"gazetteer/internal/cache"
 )
 
 // TestPostingsAreBounded checks that decoded postings stay within their bound, and that answers do

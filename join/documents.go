@@ -33,7 +33,7 @@ type namings struct {
 // documents changed.
 func (j *Joiner) documentNamings(ctx context.Context, host string) ([]naming, error) {
 	head := j.store.Head().Seq
-	kept, ok := j.namings.GetIfPresent(host)
+	kept, ok := j.namings.Lookup(host)
 	if ok && kept.head == head {
 		return kept.list, nil
 	}
@@ -47,7 +47,7 @@ func (j *Joiner) documentNamings(ctx context.Context, host string) ([]naming, er
 			return nil, err
 		}
 	}
-	j.namings.Set(host, n)
+	j.namings.Put(host, n, 1)
 	return n.list, nil
 }
 

@@ -50,7 +50,7 @@ func (j *Joiner) resolveAll(ctx context.Context, dids []string, w Want) map[stri
 			found[id] = resolutionOf(result, err)
 			continue
 		}
-		if at, slow := j.timedOut.GetIfPresent(id); slow && j.now().Before(at.Add(slowTime)) {
+		if at, slow := j.timedOut.Lookup(id); slow && j.now().Before(at.Add(slowTime)) {
 			found[id] = resolution{unknown: "its registry did not answer in time a moment ago"}
 			continue
 		}
@@ -80,7 +80,7 @@ func (j *Joiner) resolveAll(ctx context.Context, dids []string, w Want) map[stri
 			}
 			answers[i] = resolution{unknown: "its registry did not answer in time"}
 			if ctx.Err() == nil { // a caller who left did not wait: others may
-				j.timedOut.Set(id, j.now())
+				j.timedOut.Put(id, j.now(), 1)
 			}
 		})
 	}

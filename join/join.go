@@ -9,8 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/maypok86/otter/v2"
-
+	"gazetteer/internal/cache"
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
 	"gazetteer/registry/directory"
@@ -43,8 +42,8 @@ type Joiner struct {
 	now       func() time.Time
 	host      did.Web // of the registry's DIDs
 
-	namings  *otter.Cache[string, namings]   // by host
-	timedOut *otter.Cache[string, time.Time] // DIDs that did not resolve in time, and when
+	namings  *cache.Sized[string, namings]   // by host
+	timedOut *cache.Sized[string, time.Time] // DIDs that did not resolve in time, and when
 }
 
 const (
@@ -69,15 +68,8 @@ func New(o Options) (*Joiner, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	j := &Joiner{store: o.Store, registry: o.Registry, directory: o.Directory, resolver: o.Resolver, patience: cmp.Or(o.Patience, defaultPatience), now: o.Now, host: host}
-	inline := func(work func()) { work() } // no goroutine of its own
-	if j.namings, err = otter.New(&otter.Options[string, namings]{MaximumSize: maxCachedHosts, Executor: inline}); err != nil {
-		return nil, fmt.Errorf("join: set up the cache: %w", err)
-	}
-	if j.timedOut, err = otter.New(&otter.Options[string, time.Time]{MaximumSize: maxTimedOut, Executor: inline}); err != nil {
-		return nil, fmt.Errorf("join: set up the cache: %w", err)
-	}
-	return j, nil
+	return &Joiner{store: o.Store, registry: o.Registry, directory: o.Directory, resolver: o.Resolver, patience: cmp.Or(o.Patience, defaultPatience), now: o.Now, host: host,
+		namings: cache.New[string, namings](maxCachedHosts), timedOut: cache.New[string, time.Time](maxTimedOut)}, nil
 }
 
 // A Want is the caller's requirements on agents. The zero value accepts all.

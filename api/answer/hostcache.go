@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 
 	"gazetteer/crawler"
-	"gazetteer/index/cache"
+	"gazetteer/internal/cache"
 	"gazetteer/store"
 )
 

@@ -103,16 +103,12 @@ func New(o Options) (*Mux, error) {
 		Ready:       &readiness{target: o.Answers.Store.Head(), maxLag: cmp.Or(o.MaxLag, 10_000)},
 		readyStates: &readiness{target: o.Answers.Store.Head(), maxLag: cmp.Or(o.MaxLag, 10_000)},
 		Now:         o.Now, Started: o.Now(),
+		responses: newResponseCache(o.Answers.Store),
+		gzips:     newGzipCache(),
 		Streams:   newStreams(o.Limits),
 		transfers: &transfers{now: o.Now, max: maxTransfers},
 	}
 	if a.origins, err = newOriginCheck(public); err != nil {
-		return nil, err
-	}
-	if a.responses, err = newResponseCache(o.Answers.Store); err != nil {
-		return nil, err
-	}
-	if a.gzips, err = newGzipCache(); err != nil {
 		return nil, err
 	}
 	if a.Public, err = a.newEngine(o.TrustedProxies); err != nil {
@@ -200,8 +196,7 @@ func (a *Mux) OperatorEngine() *gin.Engine { return a.Admin }
 // CachedResponses returns the number of cached responses, and of the sets of headers that they
 // share.
 func (a *Mux) CachedResponses() (responses, headerSets int) {
-	a.responses.answers.CleanUp()
 	a.responses.mu.Lock()
 	defer a.responses.mu.Unlock()
-	return a.responses.answers.EstimatedSize(), len(a.responses.headers)
+	return a.responses.answers.Len(), len(a.responses.headers)
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -12,8 +11,8 @@ import (
 	"sync/atomic"
 
 	"github.com/gin-gonic/gin"
-	"github.com/maypok86/otter/v2"
 
+	"gazetteer/internal/cache"
 	"gazetteer/store"
 )
 
@@ -32,7 +31,7 @@ const entryOverhead = 512
 // a cached response is never older than one computed now.
 type responseCache struct {
 	store   store.Store
-	answers *otter.Cache[representation, *cachedResponse]
+	answers *cache.Sized[representation, *cachedResponse]
 
 	mu      sync.Mutex             // guards the following fields
 	headers map[string]http.Header // sets that many answers have in common
@@ -55,18 +54,8 @@ type cachedResponse struct {
 	head   atomic.Uint64 // the store's sequence when the record was looked at last
 }
 
-func newResponseCache(s store.Store) (*responseCache, error) {
-	answers, err := otter.New(&otter.Options[representation, *cachedResponse]{
-		MaximumWeight: maxCachedBytes,
-		Weigher: func(f representation, k *cachedResponse) uint32 {
-			return uint32(len(f.path) + len(k.body) + entryOverhead)
-		},
-		Executor: func(work func()) { work() }, // no goroutine of its own
-	})
-	if err != nil {
-		return nil, fmt.Errorf("set up the response cache: %w", err)
-	}
-	return &responseCache{store: s, answers: answers, headers: map[string]http.Header{}}, nil
+func newResponseCache(s store.Store) *responseCache {
+	return &responseCache{store: s, answers: cache.New[representation, *cachedResponse](maxCachedBytes), headers: map[string]http.Header{}}
 }
 
 // findFresh returns the cached response to a request, nil if there is none or the store has
@@ -89,7 +78,7 @@ func (k *responseCache) findFresh(r *http.Request) *cachedResponse {
 		// Erased data must not stay in memory either. The handler that computes the answer reports
 		// errors.
 		for _, zip := range []bool{false, true} {
-			k.answers.Invalidate(representation{r.URL.Path, zip})
+			k.answers.Delete(representation{r.URL.Path, zip})
 		}
 		return nil
 	}
@@ -101,16 +90,16 @@ func (k *responseCache) findFresh(r *http.Request) *cachedResponse {
 // is too short to compress has one form for all.
 func (k *responseCache) findRepresentation(r *http.Request) *cachedResponse {
 	if acceptsGzip(r.Header["Accept-Encoding"]) {
-		if known, ok := k.answers.GetIfPresent(representation{r.URL.Path, true}); ok {
+		if known, ok := k.answers.Lookup(representation{r.URL.Path, true}); ok {
 			return known
 		}
-		known, ok := k.answers.GetIfPresent(representation{r.URL.Path, false})
+		known, ok := k.answers.Lookup(representation{r.URL.Path, false})
 		if !ok || known.header["Vary"] != nil {
 			return nil
 		}
 		return known
 	}
-	known, ok := k.answers.GetIfPresent(representation{r.URL.Path, false})
+	known, ok := k.answers.Lookup(representation{r.URL.Path, false})
 	if !ok {
 		return nil
 	}
@@ -166,7 +155,7 @@ func (k *responseCache) addResponse(r *http.Request, key string, seq uint64, h h
 		return
 	}
 	known := &cachedResponse{key: key, seq: seq, header: k.shareHeaders(h), tag: []string{h.Get("ETag")}, length: []string{strconv.Itoa(len(body))}, body: bytes.Clone(body)}
-	k.answers.Set(representation{r.URL.Path, h.Get("Content-Encoding") == "gzip"}, known)
+	k.answers.Put(representation{r.URL.Path, h.Get("Content-Encoding") == "gzip"}, known, len(r.URL.Path)+len(body)+entryOverhead)
 }
 
 // maxHeaderSets is the largest number of shared header sets. A few are enough, unless each cached
@@ -194,27 +183,19 @@ func (k *responseCache) shareHeaders(h http.Header) http.Header {
 
 // A gzipCache compresses bodies and remembers the recent results.
 type gzipCache struct {
-	done *otter.Cache[[sha256.Size]byte, []byte]
+	done *cache.Sized[[sha256.Size]byte, []byte]
 }
 
-func newGzipCache() (*gzipCache, error) {
-	done, err := otter.New(&otter.Options[[sha256.Size]byte, []byte]{
-		MaximumWeight: maxGzipBytes,
-		Weigher:       func(_ [sha256.Size]byte, b []byte) uint32 { return uint32(len(b) + 64) },
-		Executor:      func(work func()) { work() }, // no goroutine of its own
-	})
-	if err != nil {
-		return nil, fmt.Errorf("set up the compressed answers: %w", err)
-	}
-	return &gzipCache{done: done}, nil
+func newGzipCache() *gzipCache {
+	return &gzipCache{done: cache.New[[sha256.Size]byte, []byte](maxGzipBytes)}
 }
 
 // compressBody returns body, whose SHA-256 is sum, in gzip.
 func (p *gzipCache) compressBody(sum [sha256.Size]byte, body []byte) []byte {
-	if done, ok := p.done.GetIfPresent(sum); ok {
+	if done, ok := p.done.Lookup(sum); ok {
 		return done
 	}
 	zipped := gzipBytes(body)
-	p.done.Set(sum, zipped)
+	p.done.Put(sum, zipped, len(zipped)+sha256.Size)
 	return zipped
 }

@@ -10,10 +10,10 @@ import (
 	api "github.com/blevesearch/bleve_index_api"
 
 	"gazetteer/index/bitset"
-	"gazetteer/index/cache"
 	"gazetteer/index/entry"
 	"gazetteer/index/semantic"
 	"gazetteer/index/spelling"
+	"gazetteer/internal/cache"
 )
 
 // These bound the memory of decoded postings, in bytes: the cache of a larger index has room for

@@ -15,7 +15,7 @@ const module = "gazetteer"
 // rows lists the packages from the bottom up. A package may import packages in a row below its own,
 // and no others of the module except those in also.
 var rows = [][]string{
-	{"limit", "internal/psl", "internal/wait", "internal/privatefile", "internal/eventstream", "internal/mcphttp", "internal/worddiff", "internal/cputime", "internal/testclock", "web/plot"},
+	{"limit", "internal/psl", "internal/wait", "internal/privatefile", "internal/eventstream", "internal/mcphttp", "internal/worddiff", "internal/cputime", "internal/testclock", "internal/cache", "web/plot"},
 	{"internal/steadyclock"},
 	{"protocol", "protocol/english", "protocol/jcs"},
 	{"protocol/effect", "protocol/tree", "protocol/yaml"},
@@ -30,7 +30,7 @@ var rows = [][]string{
 	{"altarkit"},
 	{"altarkit/examples/calculator"},
 	{"protocol/a2a/driver", "protocol/a2a/a2ahttp", "protocol/a2a/a2atest"},
-	{"document", "store", "index/wordvec", "index/tokens", "index/translate", "index/cache", "index/bitset"},
+	{"document", "store", "index/wordvec", "index/tokens", "index/translate", "index/bitset"},
 	{"document/diff/meaning"},
 	{"document/diff", "store/follow", "store/boltfile", "store/storetest", "fetch", "call", "lint/repair", "registry/keyfile", "index/query", "index/semantic", "index/spelling"},
 	{"crawler/frontier", "crawler/journal", "crawler/politeness", "index/entry", "conformance", "registry/audit/checkpoint", "registry/resolve"},
@@ -67,7 +67,7 @@ var rows = [][]string{
 var also = map[string][]string{}
 
 // alone names packages that import nothing of the module at all.
-var alone = []string{"limit", "internal/cputime", "internal/testclock", "internal/psl", "internal/wait", "internal/privatefile", "internal/eventstream", "internal/mcphttp", "store", "web/history", "web/plot", "internal/fakenet", "internal/need", "protocol/english", "protocol/jcs", "index/wordvec", "index/tokens", "index/cache", "index/bitset"}
+var alone = []string{"limit", "internal/cache", "internal/cputime", "internal/testclock", "internal/psl", "internal/wait", "internal/privatefile", "internal/eventstream", "internal/mcphttp", "store", "web/history", "web/plot", "internal/fakenet", "internal/need", "protocol/english", "protocol/jcs", "index/wordvec", "index/tokens", "index/bitset"}
 
 // commands below these folders never ship: generators, and examples of the documentation.
 var generators = []string{"internal/fakenet/corpus/gen", "docs/quickstart/search"}
