@@ -43,13 +43,15 @@ func sampleRows(t Table) []Row {
 	return rows
 }
 
-// titleOf names a whole day without a time: the census of today has a time that is still to come.
-func titleOf(f *Figures) string {
-	if f.At.Format(time.TimeOnly) == "23:59:59" {
-		return "Census of " + f.At.Format("2 January 2006 (UTC)")
+// DescribeDate names a whole day without a time: the census of today has a time that is still to come.
+func DescribeDate(at time.Time) string {
+	if at.Format(time.TimeOnly) == "23:59:59" {
+		return at.Format("2 January 2006 (UTC)")
 	}
-	return "Census of " + f.At.Format("2 January 2006, 15:04 UTC")
+	return at.Format("2 January 2006, 15:04 UTC")
 }
+
+func titleOf(f *Figures) string { return "Census of " + DescribeDate(f.At) }
 
 // renderMarkdown writes census.md.
 func renderMarkdown(f *Figures, tables []Table) string {

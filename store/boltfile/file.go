@@ -133,7 +133,8 @@ type File struct {
 
 	refused atomic.Uint64 // writes, for want of space
 
-	rebuilding sync.Mutex // held by Rebuild; Close waits for it
+	rebuilding sync.Mutex // held by Rebuild and CopyTo; Close waits for it
+	reopening  sync.Mutex // held by Rebuild, and while db is opened again
 
 	grown wait.Broadcast // notified when seq grows
 

@@ -79,29 +79,9 @@ func FuzzInspect(f *testing.F) {
 // BenchmarkInspect reads what Open reads of a file of FILE_MB (64) megabytes, and has bbolt check
 // the same file, in turns.
 func BenchmarkInspect(b *testing.B) {
-	size := 64 << 20
-	if n, err := strconv.Atoi(os.Getenv("FILE_MB")); err == nil {
-		size = n << 20
-	}
-	const value = 1_000
-	dir := b.TempDir()
-	values := openValues(b, dir)
+	values := openValues(b, b.TempDir())
 	defer values.Close()
-	for i := 0; i < size/value; {
-		_, err := values.Write(b.Context(), Request{Writes: 1, Write: func(tx *Tx) (refused, err error) {
-			tx.MarkChanged()
-			for range 10_000 {
-				if err := tx.Bucket(valuesBucket).Put(fmt.Appendf(nil, "com.example%010d", i), make([]byte, value)); err != nil {
-					return nil, err
-				}
-				i++
-			}
-			return nil, nil
-		}})
-		if err != nil {
-			b.Fatal(err)
-		}
-	}
+	fillValues(b, values)
 	var ours, theirs time.Duration
 	for b.Loop() {
 		begun := time.Now()
@@ -138,5 +118,75 @@ func fixMeta(file []byte) {
 		sum := fnv.New64a()
 		sum.Write(m[:metaSize-8])
 		order.PutUint64(m[metaSize-8:], sum.Sum64())
+	}
+}
+
+// fillValues writes FILE_MB (64) megabytes of values of 1,000 bytes.
+func fillValues(b *testing.B, values *File) {
+	b.Helper()
+	size := 64 << 20
+	if n, err := strconv.Atoi(os.Getenv("FILE_MB")); err == nil {
+		size = n << 20
+	}
+	const value = 1_000
+	for i := 0; i < size/value; {
+		_, err := values.Write(b.Context(), Request{Writes: 1, Write: func(tx *Tx) (refused, err error) {
+			tx.MarkChanged()
+			for range 10_000 {
+				if err := tx.Bucket(valuesBucket).Put(fmt.Appendf(nil, "com.example%010d", i), make([]byte, value)); err != nil {
+					return nil, err
+				}
+				i++
+			}
+			return nil, nil
+		}})
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkCopyWhole copies a file of FILE_MB megabytes while one value is written after the other,
+// and reports the longest time that a write took ("slowest-write-ms"; without the copy
+// "usual-slowest-ms").
+func BenchmarkCopyWhole(b *testing.B) {
+	values := openValues(b, b.TempDir())
+	defer values.Close()
+	fillValues(b, values)
+	usual := slowestWrite(b, values, func() { time.Sleep(2 * time.Second) })
+	var slowest time.Duration
+	for b.Loop() {
+		slowest = max(slowest, slowestWrite(b, values, func() {
+			if err := values.CopyWhole(b.Context(), "file", valuesBucket); err != nil {
+				b.Error(err)
+			}
+		}))
+	}
+	b.ReportMetric(float64(usual)/1e6, "usual-slowest-ms")
+	b.ReportMetric(float64(slowest)/1e6, "slowest-write-ms")
+}
+
+// slowestWrite runs work, and returns the longest time that a write took meanwhile.
+func slowestWrite(b *testing.B, values *File, work func()) (slowest time.Duration) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		work()
+	}()
+	for i := 0; ; i++ {
+		begun := time.Now()
+		_, err := values.Write(b.Context(), Request{Writes: 1, Write: func(tx *Tx) (refused, err error) {
+			tx.MarkChanged()
+			return nil, tx.Bucket(valuesBucket).Put(fmt.Appendf(nil, "com.example%010d", i), make([]byte, 1_000))
+		}})
+		if err != nil {
+			b.Fatal(err)
+		}
+		slowest = max(slowest, time.Since(begun))
+		select {
+		case <-done:
+			return slowest
+		default:
+		}
 	}
 }

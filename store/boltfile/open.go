@@ -259,6 +259,10 @@ func (f *File) reopenIfDue() {
 	if f.schema.ReopenPages == 0 || f.written < f.schema.ReopenPages || f.Err() != nil || f.isClosed() {
 		return
 	}
+	if !f.reopening.TryLock() {
+		return // a Rebuild reads the file, and replaces it
+	}
+	defer f.reopening.Unlock()
 	f.written, f.released = 0, 0
 	if checkMetaPages(f.handle, f.schema.Name) != nil {
 		return // bbolt would begin a new file; the next transaction reports it

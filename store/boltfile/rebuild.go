@@ -62,6 +62,8 @@ func (f *File) Rebuild(ctx context.Context, copier Copier) (Rebuilt, error) {
 		return Rebuilt{}, ErrRebuilding
 	}
 	defer f.rebuilding.Unlock()
+	f.reopening.Lock()
+	defer f.reopening.Unlock()
 	begun := time.Now()
 	usage, err := f.Usage(ctx)
 	if err != nil {
@@ -160,6 +162,11 @@ func (c *Copy) Update(ctx context.Context, bytes int64, fill func(to *bolt.Tx) e
 		return err
 	}
 	return c.syncCopy()
+}
+
+// view runs read in a read transaction of the copy.
+func (c *Copy) view(read func(to *bolt.Tx) error) error {
+	return CatchDamage("read the copy", func() error { return c.db.View(read) })
 }
 
 func (c *Copy) syncCopy() error {

@@ -41,6 +41,24 @@ func (f *File) View(doing string, read func(tx *bolt.Tx) error) error {
 	return err
 }
 
+// beginSnapshot begins a read transaction that a Rebuild keeps open over several steps. It must end
+// before the file is replaced.
+func (f *File) beginSnapshot() (*bolt.Tx, error) {
+	f.inUse.RLock()
+	defer f.inUse.RUnlock()
+	if f.isClosed() {
+		return nil, store.ErrClosed
+	}
+	if f.isBroken() {
+		return nil, f.Err()
+	}
+	tx, err := f.beginTx(false)
+	if err != nil {
+		return nil, f.failReads(err)
+	}
+	return tx, nil
+}
+
 // beginTx begins a transaction of bbolt, which reads a meta page there with its locks held: if that
 // faulted, everyone else would wait without end. So beginTx first checks for the only cause, a file
 // that was truncated under the running process.
@@ -165,8 +183,7 @@ func findLeaf(b *bolt.Bucket, key []byte) (pages pageMap, leaf, before uint64, e
 	if leaf == 0 {
 		return nil, 0, 0, nil
 	}
-	data := b.Tx().DB().Info().Data
-	pages = unsafe.Slice(*(**byte)(unsafe.Pointer(&data)), b.Tx().Size()) // mapped, so it does not move
+	pages = mapPages(b)
 	for range maxDepth {
 		page, count, err := pages.readPage(leaf)
 		if err != nil || order.Uint16(page[8:]) != branchPage {
@@ -189,6 +206,61 @@ func findLeaf(b *bolt.Bucket, key []byte) (pages pageMap, leaf, before uint64, e
 		}
 	}
 	return nil, 0, 0, corruptError("the tree at page %d is too deep", b.Root())
+}
+
+// mapPages returns the pages of the state that a bucket belongs to.
+func mapPages(b *bolt.Bucket) pageMap {
+	data := b.Tx().DB().Info().Data
+	return unsafe.Slice(*(**byte)(unsafe.Pointer(&data)), b.Tx().Size()) // mapped, so it does not move
+}
+
+// findLeaves returns the numbers of all leaf pages of a bucket that has pages of its own. It reads the
+// branch pages and the first leaf: all leaves of a tree have the same depth.
+func findLeaves(b *bolt.Bucket) (pages pageMap, leaves map[uint64]bool, err error) {
+	pages = mapPages(b)
+	level := []uint64{uint64(b.Root())}
+	for range maxDepth {
+		if first, _, err := pages.readPage(level[0]); err != nil {
+			return nil, nil, err
+		} else if order.Uint16(first[8:]) != branchPage {
+			leaves = make(map[uint64]bool, len(level))
+			for _, id := range level {
+				leaves[id] = true
+			}
+			return pages, leaves, nil
+		}
+		var next []uint64
+		for _, id := range level {
+			page, count, err := pages.readPage(id)
+			if err != nil {
+				return nil, nil, err
+			}
+			for i := range count {
+				next = append(next, childPage(page, i))
+			}
+		}
+		level = next
+	}
+	return nil, nil, corruptError("the tree at page %d is too deep", b.Root())
+}
+
+// leafKeys returns the keys of a leaf page.
+func (p pageMap) leafKeys(id uint64) ([][]byte, error) {
+	page, count, err := p.readPage(id)
+	if err != nil {
+		return nil, err
+	}
+	keys := make([][]byte, count)
+	for i := range keys {
+		at := pageHeaderSize + i*elementSize
+		begin := uint64(at) + uint64(order.Uint32(page[at+4:]))
+		end := begin + uint64(order.Uint32(page[at+8:]))
+		if end > uint64(len(page)) {
+			return nil, corruptError("entry %d of page %d lies outside", i, id)
+		}
+		keys[i] = page[begin:end]
+	}
+	return keys, nil
 }
 
 // readPage returns a page and the number of its elements, which is not 0 for a branch.

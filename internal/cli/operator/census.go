@@ -103,7 +103,7 @@ func (a *verbs) printCensus(ctx context.Context, server *cli.Client, path string
 }
 
 func describeCensus(r census.Result) string {
-	return fmt.Sprintf("%s: %s, %s and %s up to %s, in %s with %.1f MB; it took %.1f s",
-		r.Dir, cli.Plural(r.Hosts, "host"), cli.Plural(r.Services, "service"), cli.Plural(r.Documents, "document"),
-		r.At.Format("2006-01-02 15:04 UTC"), cli.Plural(r.Files, "file"), float64(r.Bytes)/1e6, r.TookMS/1000)
+	return fmt.Sprintf("%s: the census of %s, with %s, %s and %s, in %s of %.1f MB; it took %.1f s",
+		r.Dir, census.DescribeDate(r.At), cli.Plural(r.Hosts, "host"), cli.Plural(r.Services, "service"), cli.Plural(r.Documents, "document"),
+		cli.Plural(r.Files, "file"), float64(r.Bytes)/1e6, r.TookMS/1000)
 }
