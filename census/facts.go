@@ -11,6 +11,7 @@ import (
 	"gazetteer/conformance"
 	"gazetteer/document"
 	"gazetteer/fetch"
+	"gazetteer/index/entry"
 	"gazetteer/protocol"
 )
 
@@ -96,13 +97,15 @@ type Document struct {
 	Warnings   int
 	Rules      []string // codes of the errors and warnings, in order, each once
 	Verbs      []string // in order, one for each operation
+	Counted    []string // those of the operations that count for the host: see countOperations
 	Namespaces []string
 	Classes    []string // of data
 	Categories []string
 	Languages  []string
 	Fetched    time.Time
 
-	judged []protocol.Finding // what conformance.Judge needs
+	judged     []protocol.Finding // what conformance.Judge needs
+	operations []operationRecord  // until they are counted
 }
 
 // What robots.txt allows.
@@ -157,9 +160,7 @@ type documentRecord struct {
 		Categories []string `json:"categories"`
 		Languages  []string `json:"languages"`
 	} `json:"service"`
-	Operations []struct {
-		Verb string `json:"verb"`
-	} `json:"operations"`
+	Operations  []operationRecord `json:"operations"`
 	DataClasses []struct {
 		Name string `json:"name"`
 	} `json:"data_classes"`
@@ -167,6 +168,25 @@ type documentRecord struct {
 		Code     string            `json:"code"`
 		Severity protocol.Severity `json:"severity"`
 	} `json:"findings"`
+}
+
+// operationRecord is the part of a document.Operation that the census reads: its verb, and what
+// identifies it in another document of the host.
+type operationRecord struct {
+	Verb   string          `json:"verb"`
+	Path   string          `json:"path"`
+	Intent string          `json:"intent"`
+	Effect document.Effect `json:"effect"`
+	Call   struct {
+		Method string `json:"method"`
+		URL    string `json:"url"`
+	} `json:"call"`
+}
+
+func (r *operationRecord) twinKeys() entry.TwinKeys {
+	return entry.TwinKeysOf(&document.Operation{
+		Verb: r.Verb, Path: r.Path, Intent: r.Intent, Effect: r.Effect, Call: document.Call{Method: r.Call.Method, URL: r.Call.URL},
+	})
 }
 
 // versionRecord is the part of a crawler.Version that the census reads.
@@ -241,6 +261,7 @@ func newDocument(r *documentRecord, tokens int) Document {
 	}
 	slices.Sort(d.Rules)
 	d.Rules = slices.Compact(d.Rules)
+	d.operations = r.Operations
 	for _, o := range r.Operations {
 		d.Verbs = append(d.Verbs, o.Verb)
 	}
@@ -259,9 +280,9 @@ func newDocumentOf(d *document.Document, tokens int) Document {
 	r.Service.Namespace, r.Service.Domain = d.Service.Namespace, d.Service.Domain
 	r.Service.Categories, r.Service.Languages = d.Service.Categories, d.Service.Languages
 	for _, o := range d.Operations {
-		r.Operations = append(r.Operations, struct {
-			Verb string `json:"verb"`
-		}{o.Verb})
+		record := operationRecord{Verb: o.Verb, Path: o.Path, Intent: o.Intent, Effect: o.Effect}
+		record.Call.Method, record.Call.URL = o.Call.Method, o.Call.URL
+		r.Operations = append(r.Operations, record)
 	}
 	for _, c := range d.DataClasses {
 		r.DataClasses = append(r.DataClasses, struct {
@@ -275,6 +296,58 @@ func newDocumentOf(d *document.Document, tokens int) Document {
 		}{f.Code, f.Severity})
 	}
 	return newDocument(&r, tokens)
+}
+
+// countOperations finds the operations of a host's documents that count for it, as search does: those
+// of an alias are at another address, those of a summary are in the full document, if there is one,
+// and what two documents describe counts in one of them.
+func countOperations(documents []Document) {
+	full := slices.ContainsFunc(documents, func(d Document) bool { return describesOperations(d.Kind, len(d.Verbs)) })
+	twins := findTwins(documents)
+	for i := range documents {
+		d := &documents[i]
+		if countsOperations(d.Kind, full) {
+			d.Counted = d.Verbs
+		}
+		if yields, _ := entry.TwinKinds(); d.Kind == string(yields) {
+			d.Counted = leaveOut(d, twins)
+		}
+	}
+	for i := range documents {
+		documents[i].operations = nil
+	}
+}
+
+// leaveOut returns the verbs of a document without those of the operations at these places.
+func leaveOut(d *Document, places map[int]int) []string {
+	if len(places) == 0 {
+		return d.Verbs
+	}
+	verbs := make([]string, 0, len(d.operations))
+	for n, o := range d.operations {
+		if _, out := places[n]; !out {
+			verbs = append(verbs, o.Verb)
+		}
+	}
+	slices.Sort(verbs)
+	return verbs
+}
+
+// findTwins returns the operations that a second document of a host describes, too, by their places in
+// the document that yields.
+func findTwins(documents []Document) map[int]int {
+	yields, remains := entry.TwinKinds()
+	keys := map[string][]entry.TwinKeys{}
+	for _, kind := range []document.Kind{yields, remains} {
+		i := slices.IndexFunc(documents, func(d Document) bool { return d.Kind == string(kind) })
+		if i < 0 {
+			return nil
+		}
+		for n := range documents[i].operations {
+			keys[string(kind)] = append(keys[string(kind)], documents[i].operations[n].twinKeys())
+		}
+	}
+	return entry.PairTwins(keys[string(yields)], keys[string(remains)])
 }
 
 // uniqueWords returns the texts in lower case and in order, each once, none of them empty.

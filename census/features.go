@@ -67,7 +67,7 @@ var families = []Family{
 	{Name: "rule", Title: "Rules broken most", Column: "rule", Link: pageLink("/rules/"),
 		Definition: "A host breaks a rule if a current document of it has a finding of that rule with severity error or warning."},
 	{Name: "verb", Title: "Verbs", Column: "verb", Strangers: true, Link: pageLink("/verbs/"),
-		Definition: "A host has a verb if an operation of a current document has it. The verb of an AI Discovery capability is derived from its id or description."},
+		Definition: "A host has a verb if an operation has it that counts for the host. The verb of an AI Discovery capability is derived from its id or description."},
 	{Name: "namespace", Title: "Namespaces", Column: "namespace", Strangers: true, Link: pageLink("/namespaces/"),
 		Definition: "The namespace that a current AGIS document (vocabulary.namespace) or summary (namespace) declares."},
 	{Name: "data-class", Title: "Data classes", Column: "data class", Strangers: true, Link: pageLink("/data-classes/"),
@@ -168,8 +168,15 @@ func documentFeatures(d *Document) []Feature {
 			list = append(list, Feature{family, valueOf(v)})
 		}
 	}
-	for i, verb := range d.Verbs {
-		if verb != "" && (i == 0 || verb != d.Verbs[i-1]) {
+	return list
+}
+
+// verbFeatures are the features that the operations of a document give that count for its host; verbs
+// are in order.
+func verbFeatures(verbs []string) []Feature {
+	var list []Feature
+	for i, verb := range verbs {
+		if verb != "" && (i == 0 || verb != verbs[i-1]) {
 			list = append(list, Feature{"verb", valueOf(verb)})
 		}
 	}
@@ -259,6 +266,7 @@ func (h *Facts) collectFeatures() map[Feature]bool {
 	for i := range h.Documents {
 		published[h.Documents[i].Kind] = true
 		add(documentFeatures(&h.Documents[i]))
+		add(verbFeatures(h.Documents[i].Counted))
 	}
 	add(kindsFeatures(published))
 	add(versionFeatures(h.Versions))

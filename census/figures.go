@@ -176,11 +176,7 @@ func newFigureBuilder(at time.Time) *figureBuilder {
 	}
 }
 
-// hasFullDocument reports whether a document describes the operations that a summary only names.
-func (h *Facts) hasFullDocument() bool {
-	return slices.ContainsFunc(h.Documents, func(d Document) bool { return describesOperations(d.Kind, len(d.Verbs)) })
-}
-
+// describesOperations reports whether a document describes the operations that a summary only names.
 func describesOperations(kind string, operations int) bool {
 	k := document.Kind(kind)
 	return operations > 0 && !k.IsSummary() && !k.IsAlias()
@@ -204,17 +200,15 @@ func (b *figureBuilder) addHost(h *Facts) {
 	}
 	index := len(b.duplicates)
 	b.duplicates = append(b.duplicates, noDocument)
-	service, full := false, h.hasFullDocument()
+	service := false
 	for i := range h.Documents {
 		d := &h.Documents[i]
 		b.f.Documents++
 		service = service || !document.Kind(d.Kind).IsAlias()
-		if countsOperations(d.Kind, full) {
-			b.f.Operations += len(d.Verbs)
-			for _, verb := range d.Verbs {
-				if verb != "" {
-					b.f.VerbOperations[valueOf(verb)]++
-				}
+		b.f.Operations += len(d.Counted)
+		for _, verb := range d.Counted {
+			if verb != "" {
+				b.f.VerbOperations[valueOf(verb)]++
 			}
 		}
 		b.duplicates[index] = max(b.duplicates[index], noDuplicate)

@@ -3,6 +3,7 @@ package census
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 
 	"gazetteer/conformance"
 	"gazetteer/fetch"
+	"gazetteer/index/entry"
 	"gazetteer/protocol"
 	"gazetteer/registry"
 	"gazetteer/store"
@@ -40,10 +42,10 @@ type liveDocument struct {
 	Kind       string
 	Digest     string
 	Level      int
-	Operations int
+	Operations int // those that no other document of the host describes, too
 	Judged     []protocol.Finding
 	Features   []uint32
-	// Verbs are the features of its verbs, VerbCounts how many operations have each of them.
+	// Verbs are the features of the verbs of these operations, VerbCounts how many have each of them.
 	Verbs, VerbCounts []uint32
 	Fetched           time.Time
 	// Name is that of the service, cut after maxListedName bytes; Changed is when the bytes changed.
@@ -80,8 +82,10 @@ type decoded struct {
 	parts    []string
 	deleted  bool
 	host     *hostRecord
-	document *documentRecord
-	tokens   int
+	document *Document
+	name     string // of its service
+	changed  time.Time
+	yielding *Document // what yields to the changed document, if there is any
 	turn     *turnRecord
 	agent    *registry.Agent
 	block    *blockRecord
@@ -94,7 +98,7 @@ func (l *Live) decodeChange(ctx context.Context, r store.Record) (d decoded, ok 
 		return d, false, nil
 	}
 	d = decoded{key: r.Key, parts: store.SplitKey(r.Key), deleted: r.Deleted || r.Value == nil}
-	if d.deleted {
+	if d.deleted && d.parts[0]+"/" != store.DocumentPrefix {
 		return d, len(d.parts) > 1, nil
 	}
 	switch d.parts[0] + "/" {
@@ -102,15 +106,8 @@ func (l *Live) decodeChange(ctx context.Context, r store.Record) (d decoded, ok 
 		d.host = new(hostRecord)
 		d.deleted = decodeRecord(r.Value, d.host) != nil
 	case store.DocumentPrefix:
-		d.document = new(documentRecord)
-		if d.deleted = decodeRecord(r.Value, d.document) != nil; !d.deleted {
-			w := walker{store: l.store}
-			body, err := w.readBlob(ctx, d.document.Digest)
-			if err != nil {
-				return d, false, err
-			}
-			d.tokens = protocol.Tokens(string(body))
-		}
+		err := l.decodeDocument(ctx, r, &d)
+		return d, len(d.parts) > 1, err
 	case store.TurnPrefix:
 		d.turn = new(turnRecord)
 		d.deleted = decodeRecord(r.Value, d.turn) != nil
@@ -125,6 +122,65 @@ func (l *Live) decodeChange(ctx context.Context, r store.Record) (d decoded, ok 
 		_ = decodeRecord(r.Value, d.block) // a damaged reason does not lift the block
 	}
 	return d, len(d.parts) > 1, nil
+}
+
+// decodeDocument reads a document, and what the host's other document describes that it describes, too.
+func (l *Live) decodeDocument(ctx context.Context, r store.Record, d *decoded) error {
+	var documents []Document
+	if !d.deleted {
+		var record documentRecord
+		if d.deleted = decodeRecord(r.Value, &record) != nil; !d.deleted {
+			w := walker{store: l.store}
+			body, err := w.readBlob(ctx, record.Digest)
+			if err != nil {
+				return err
+			}
+			d.name, d.changed = strings.Clone(protocol.ClipBytes(record.Service.Name, maxListedName)), record.ChangedAt
+			documents = append(documents, newDocument(&record, protocol.Tokens(string(body))))
+		}
+	}
+	if other := otherTwin(d.parts); other != "" {
+		var record documentRecord
+		r, err := l.store.Get(ctx, other)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		if err == nil && decodeRecord(r.Value, &record) == nil {
+			documents = append(documents, newDocument(&record, 0))
+		}
+	}
+	yields, _ := entry.TwinKinds()
+	repeated := findTwins(documents)
+	for i := range documents {
+		document := &documents[i]
+		document.Counted = document.Verbs
+		if document.Kind == string(yields) {
+			document.Counted = leaveOut(document, repeated)
+		}
+		document.operations = nil
+		switch {
+		case document.Kind == d.parts[2]:
+			d.document = document
+		case document.Kind == string(yields):
+			d.yielding = document
+		}
+	}
+	return nil
+}
+
+// otherTwin returns the key of the document that can describe the same operations as that with a key of
+// these parts; "" if there can be none.
+func otherTwin(parts []string) string {
+	yields, remains := entry.TwinKinds()
+	switch {
+	case len(parts) != 3:
+		return ""
+	case parts[2] == string(yields):
+		return store.DocumentKey(parts[1], string(remains))
+	case parts[2] == string(remains):
+		return store.DocumentKey(parts[1], string(yields))
+	}
+	return ""
 }
 
 // applyChange updates the facts about a host or agent. l.mu is held.
@@ -164,14 +220,21 @@ func (l *Live) applyChange(d *decoded, touched map[uint32]bool) {
 		}
 		h.Documents = slices.DeleteFunc(h.Documents, func(old liveDocument) bool { return old.Kind == d.parts[2] })
 		if !d.deleted {
-			doc := newDocument(d.document, d.tokens)
+			doc := d.document
 			live := liveDocument{
-				Kind: strings.Clone(d.parts[2]), Digest: doc.Digest, Level: doc.Level, Operations: len(doc.Verbs), Judged: doc.judged, Features: l.featureNumbers(documentFeatures(&doc)), Fetched: doc.Fetched,
-				Name: strings.Clone(protocol.ClipBytes(d.document.Service.Name, maxListedName)), Changed: d.document.ChangedAt,
+				Kind: strings.Clone(d.parts[2]), Digest: doc.Digest, Level: doc.Level, Judged: doc.judged, Features: l.featureNumbers(documentFeatures(doc)), Fetched: doc.Fetched,
+				Name: d.name, Changed: d.changed,
 			}
-			l.countVerbs(&live, doc.Verbs)
+			l.countVerbs(&live, doc.Counted)
 			h.Documents = append(h.Documents, live)
 			slices.SortFunc(h.Documents, func(a, b liveDocument) int { return strings.Compare(a.Kind, b.Kind) })
+		}
+		if d.yielding != nil {
+			for i := range h.Documents {
+				if h.Documents[i].Kind == d.yielding.Kind {
+					l.countVerbs(&h.Documents[i], d.yielding.Counted)
+				}
+			}
 		}
 	case store.VersionPrefix:
 		l.takeVersion(h, d)
@@ -218,8 +281,9 @@ func (l *Live) takeVersion(h *liveHost, d *decoded) {
 	}
 }
 
-// countVerbs counts the operations of each verb; verbs are in order. l.mu is held.
+// countVerbs counts the operations of a document, and those of each verb; verbs are in order. l.mu is held.
 func (l *Live) countVerbs(d *liveDocument, verbs []string) {
+	d.Operations, d.Verbs, d.VerbCounts = len(verbs), nil, nil
 	for i, verb := range verbs {
 		switch {
 		case verb == "":
@@ -294,9 +358,12 @@ func (l *Live) updateFeatures(id uint32) {
 	if h.Known {
 		all = append(all, h.Visit...)
 		docs := make([]Document, len(h.Documents))
-		published := map[string]bool{}
+		published, full := map[string]bool{}, h.hasFullDocument()
 		for i, d := range h.Documents {
 			all = append(all, d.Features...)
+			if countsOperations(d.Kind, full) {
+				all = append(all, d.Verbs...)
+			}
 			docs[i] = Document{Kind: d.Kind, Level: d.Level, judged: d.Judged}
 			published[d.Kind] = true
 		}

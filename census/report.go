@@ -169,7 +169,7 @@ func renderMethod(f *Figures, tables []Table) string {
 	for _, file := range factFiles {
 		fmt.Fprintf(&b, "| data/%s.csv | %s | %s |\n", file.name, file.title, "`"+strings.Join(file.columns, "`, `")+"`")
 	}
-	b.WriteString("| data/hosts.ndjson.zst | one JSON object for each host, with its documents, outcomes and verbs | |\n| data/series.ndjson.zst | every figure over time, one JSON object for each | |\n")
+	b.WriteString("| data/hosts.ndjson.zst | one JSON object for each host, with its documents, outcomes and verbs (`counted_verbs`: of the operations that count for the host) | |\n| data/series.ndjson.zst | every figure over time, one JSON object for each | |\n")
 	b.WriteString("\n## The figures\n")
 	for _, t := range tables {
 		fmt.Fprintf(&b, "\n### %s (data/%s.csv)\n\n%s Columns: `%s`.\n", t.Title, t.Name, t.Definition, strings.Join(t.Columns, "`, `"))

@@ -80,6 +80,7 @@ type documentObject struct {
 	MediaType  string   `json:"media_type,omitempty"`
 	Rules      []string `json:"rules,omitempty"`
 	Verbs      []string `json:"verbs,omitempty"`
+	Counted    []string `json:"counted_verbs,omitempty"`
 	Namespaces []string `json:"namespaces,omitempty"`
 	Languages  []string `json:"languages,omitempty"`
 	Categories []string `json:"categories,omitempty"`
@@ -95,12 +96,10 @@ func renderLines(h *Facts) (*factLines, error) {
 		writers[i] = csv.NewWriter(&buffers[i])
 	}
 	published := map[string]bool{}
-	operations, full := 0, h.hasFullDocument()
+	operations := 0
 	for _, d := range h.Documents {
 		published[d.Kind] = true
-		if countsOperations(d.Kind, full) {
-			operations += len(d.Verbs)
-		}
+		operations += len(d.Counted)
 	}
 	s := h.Standing
 	number := func(n int) string { return fmt.Sprint(n) }
@@ -150,7 +149,7 @@ func newHostObject(h *Facts) hostObject {
 	for _, d := range h.Documents {
 		o.Documents = append(o.Documents, documentObject{
 			Format: d.Kind, Digest: d.Digest, Bytes: d.Bytes, Tokens: d.Tokens, Level: d.Level, Fetched: formatTime(d.Fetched), MediaType: d.MediaType,
-			Rules: d.Rules, Verbs: d.Verbs, Namespaces: d.Namespaces, Languages: d.Languages, Categories: d.Categories, Classes: d.Classes,
+			Rules: d.Rules, Verbs: d.Verbs, Counted: d.Counted, Namespaces: d.Namespaces, Languages: d.Languages, Categories: d.Categories, Classes: d.Classes,
 		})
 	}
 	return o

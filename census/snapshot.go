@@ -18,7 +18,7 @@ import (
 )
 
 // snapshotFormat is the number of the layout of a snapshot. Another number is no use.
-const snapshotFormat = 4
+const snapshotFormat = 5
 
 // snapshotHead begins a snapshot; the hosts follow.
 type snapshotHead struct {

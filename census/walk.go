@@ -298,6 +298,7 @@ func (w *walker) readFacts(ctx context.Context, r *hostRecords) (facts *Facts, d
 		return nil, 0, err
 	}
 	damaged += bad
+	countOperations(h.Documents)
 	if !record.Visited.After(w.at) {
 		h.Visited = record.Visited
 		h.Robots, h.Outcomes = record.robotsState(), record.listOutcomes()

@@ -116,6 +116,8 @@ func rowView(t census.Table, row census.Row) tableRow {
 		}
 	case t.Name == "agents":
 		list = "/agents?" + url.Values{"require": {row.Cells[0]}}.Encode()
+	case t.Name == "agent-strength":
+		list = "/agents"
 	}
 	for i, cell := range row.Cells[1:] {
 		c := cellView{Text: cell}

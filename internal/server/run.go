@@ -50,6 +50,9 @@ func (h *Server) Run(ctx context.Context, public net.Listener, crawl bool, ready
 	})
 	if public != nil {
 		h.warnOfLogLock()
+		again, stop := h.catchHangups()
+		defer stop()
+		group.Go(func() error { return h.reloadOnHangup(ctx, again) })
 	}
 	for _, p := range h.listParts(listeners, crawl) {
 		if p.enabled {
@@ -152,7 +155,6 @@ func (h *Server) listParts(l serverListeners, crawl bool) []part {
 		{crawl && !isPublic, limitCrawlMemory},
 		{isPublic, func(ctx context.Context) error { return h.registry.Run(ctx) }},
 		{isPublic && h.witnesses.Len() > 0, func(ctx context.Context) error { return h.witnesses.Run(ctx, h.logCosignFailure) }},
-		{isPublic, h.reloadOnHangup},
 		{true, h.keepCheckpoints},
 		{true, h.recorder.Run},
 		{true, h.clock.Run},
