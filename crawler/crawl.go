@@ -31,7 +31,7 @@ func (c *Crawler) Crawl(ctx context.Context, hosts []string, yield func(Result) 
 			return err
 		}
 		if why != "" {
-			if err := yield(optedOut(name, why, c.now())); err != nil {
+			if err := yield(notAllowed(name, why, c.now())); err != nil {
 				return err
 			}
 			continue

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"gazetteer/crawler/frontier"
-	"gazetteer/fetch"
 )
 
 // A frontierLoop is the goroutine that owns the frontier.
@@ -75,7 +74,7 @@ func (o *frontierLoop) addPending() {
 	for _, r := range pending {
 		if r.remove {
 			o.frontier.RemoveHost(r.host)
-			o.answerWaiters(Result{Host: r.host, State: Refused, Summary: string(fetch.OptedOut)})
+			o.answerWaiters(Result{Host: r.host, State: Refused, Summary: "not visited: the owner or the operator does not want it"})
 			continue
 		}
 		if r.again {

@@ -112,12 +112,12 @@ func BadHost(asked string, err error, now time.Time) Result {
 	}
 }
 
-// optedOut returns the result for a host that must not be visited.
-func optedOut(host, why string, now time.Time) Result {
+// notAllowed returns the result for a host that its owner or the operator does not want visited.
+func notAllowed(host, why string, now time.Time) Result {
 	return Result{
 		Host: host, State: Refused,
 		Fetches: []fetch.Fetch{{URL: "https://" + host + "/", Outcome: fetch.OptedOut, Detail: why, At: now}},
-		Summary: string(fetch.OptedOut) + ": " + why,
+		Summary: "not visited: " + why,
 	}
 }
 

@@ -63,11 +63,11 @@ func hashHex(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// identitiesFile is the name of the file of identities in the directory of the host.
-const identitiesFile = "identities.json"
+// IdentitiesFile is the name of the file of identities in the directory of the host.
+const IdentitiesFile = "identities.json"
 
 func (h *Host) loadIdentities() error {
-	path := filepath.Join(h.o.Dir, identitiesFile)
+	path := filepath.Join(h.o.Dir, IdentitiesFile)
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -89,7 +89,7 @@ func (h *Host) saveIdentities(list []Identity) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(h.o.Dir, identitiesFile+".*") // 0600
+	f, err := os.CreateTemp(h.o.Dir, IdentitiesFile+".*") // 0600
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (h *Host) saveIdentities(list []Identity) error {
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	if err := os.Rename(f.Name(), filepath.Join(h.o.Dir, identitiesFile)); err != nil {
+	if err := os.Rename(f.Name(), filepath.Join(h.o.Dir, IdentitiesFile)); err != nil {
 		return err
 	}
 	dir, err := os.Open(h.o.Dir)

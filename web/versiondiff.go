@@ -44,8 +44,10 @@ func (p *Pages) diffPage(c *gin.Context) (frame.WebPage, error) {
 	ctx, host, kind := c.Request.Context(), c.Param("host"), document.Kind(c.Param("kind"))
 	d, err := p.answers.CompareVersions(ctx, host, kind, c.Query("from"), c.Query("to"))
 	switch {
-	case errors.Is(err, answer.ErrNoDocument), errors.Is(err, answer.ErrOneVersion):
+	case errors.Is(err, answer.ErrNoDocument):
 		return frame.WebPage{}, frame.ErrNoPage
+	case errors.Is(err, answer.ErrOneVersion):
+		return frame.WebPage{}, &frame.BadRequest{What: "No earlier version of this document is stored", Help: "Its first change will be shown here."}
 	case errors.Is(err, diff.ErrUnlike), errors.Is(err, document.ErrUnreadable), errors.Is(err, document.ErrOtherFormat):
 		return frame.WebPage{}, &frame.BadRequest{What: "These two versions cannot be compared", Help: "One of them cannot be read, or the format has no operations."}
 	case err != nil:

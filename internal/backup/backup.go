@@ -26,6 +26,7 @@ import (
 	"gazetteer/relay/boltqueue"
 	"gazetteer/store/boltfile"
 	"gazetteer/store/boltstore"
+	"gazetteer/toolhost"
 )
 
 // manifestFile names the files of a backup. It is written last.
@@ -88,9 +89,10 @@ type Sources struct {
 	Now     func() time.Time // nil: time.Now
 }
 
-// keyFiles are the single files that a backup takes along. The key and the memory of the witness
+// keyFiles are the single files that a backup takes along: keys, and the hashes of the tokens of
+// those who may use the tool host. The key and the memory of the witness
 // are none of them: an older copy of those must never be used again.
-var keyFiles = []string{"log.key", "relay.key", "cursor.key"}
+var keyFiles = []string{"log.key", "relay.key", "cursor.key", filepath.Join("altar", toolhost.IdentitiesFile)}
 
 // Write writes a backup into a directory that does not exist yet, while the sources are in use, and
 // calls progress before each part. An error means that nothing is under the name of the directory.
@@ -128,7 +130,7 @@ func writeParts(ctx context.Context, s Sources, dir string, progress func(part s
 	m = Manifest{Format: manifestFormat, Created: s.Now().UTC().Truncate(time.Second)}
 	progress("keys")
 	for _, name := range append([]string{boltfile.FormatFile}, keyFiles...) {
-		if err := copyFile(filepath.Join(s.DataDir, name), filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := copyIfThere(filepath.Join(s.DataDir, name), filepath.Join(dir, name)); err != nil {
 			return m, err
 		}
 	}
@@ -173,6 +175,20 @@ func writeQueue(q *boltqueue.Queue, from, to string) error {
 		return err
 	}
 	return privatefile.SyncDir(to)
+}
+
+// copyIfThere copies a file, and makes its directory, if there is one.
+func copyIfThere(from, to string) error {
+	if _, err := os.Lstat(from); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	}
+	if err := os.Mkdir(filepath.Dir(to), privatefile.DirMode); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return copyFile(from, to)
 }
 
 // copyFile copies a whole file and syncs it.

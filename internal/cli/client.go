@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -87,7 +89,9 @@ func (a *App) connectToServer(ctx context.Context, access Access) (*Client, func
 	if c, ok := NewSocketClient(dir); ok {
 		return c, closeNothing, nil
 	}
-	if !FileExists(filepath.Join(dir, boltstore.FormatFile)) {
+	if _, err := os.Stat(filepath.Join(dir, boltstore.FormatFile)); errors.Is(err, fs.ErrPermission) {
+		return nil, nil, exit.Dataf("the data directory %s cannot be read: %v\nrun the command as its owner: sudo -u OWNER gazetteer …", format.Visible(dir), err)
+	} else if err != nil {
 		if access == Crawl || access == Setup {
 			return a.startOwnServer(ctx, settings, access == Crawl)
 		}

@@ -74,13 +74,17 @@ func (a *App) runServer(ctx context.Context, settings config.Config) (err error)
 			return fmt.Errorf("crawler.seeds: %w", err)
 		}
 	}
-	return h.Run(ctx, public, settings.Crawler.Enabled, func() {
+	err = h.Run(ctx, public, settings.Crawler.Enabled, func() {
 		l.Info("serving", "address", "http://"+public.Addr().String(), "data_dir", settings.DataDir, "head", h.Store.Head().Seq)
 		if IsTerminal(a.Err) {
 			fmt.Fprint(a.Err, formatInvitation("http://"+public.Addr().String()))
 		}
 		h.NotifyManager("READY=1\nSTATUS=serving " + settings.DataDir + "; the index catches up")
 	})
+	if err == nil {
+		l.Info("stopped", "data_dir", settings.DataDir, "head", h.Store.Head().Seq)
+	}
+	return err
 }
 
 // formatInvitation returns the text that tells the user which address to open.

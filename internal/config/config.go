@@ -8,8 +8,10 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"net/url"
 	"os"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -328,6 +330,10 @@ func (c *Config) validate() error {
 		return exit.Usagef("log_level %q: want debug, info, warn or error", c.LogLevel)
 	case !isLoopback(c.AdminListen):
 		return exit.Usagef("admin_listen %q: want a local address, for example \"127.0.0.1:9465\": requests there need no authentication", c.AdminListen)
+	case c.MinFreeBytes < 0:
+		return exit.Usagef("min_free_bytes %d: want 0 or more", c.MinFreeBytes)
+	case c.PublicURL != "" && !isWebAddress(c.PublicURL):
+		return exit.Usagef("public_url %q: want the address that clients use, for example \"https://registry.example\"", c.PublicURL)
 	case c.DataDir == "":
 		return exit.Usagef("data_dir is empty: name a directory")
 	case c.Store.Horizon < 0:
@@ -346,6 +352,8 @@ func (c *Config) validate() error {
 		return exit.Usagef("crawler.timeout: want more than 0")
 	case c.Crawler.UserAgent == "":
 		return exit.Usagef("crawler.user_agent is empty: a polite crawler identifies itself")
+	case !slices.Contains([]string{"open", "approval", "closed"}, c.Registry.Admission):
+		return exit.Usagef("registry.admission %q: want open, approval or closed", c.Registry.Admission)
 	case c.Search.Timeout <= 0:
 		return exit.Usagef("search.timeout: want more than 0")
 	case c.Search.Concurrency < 0 || c.Search.Concurrency > 10000:
@@ -373,7 +381,18 @@ func (c *Config) validate() error {
 	case c.API.SubmissionsPerHour == 0 || c.API.SubmissionsPerDomainPerHour == 0 || c.API.SubmissionsGlobalPerHour == 0:
 		return exit.Usagef("api.submissions_per_hour, api.submissions_per_domain_per_hour and api.submissions_global_per_hour: want 1 or more, or -1 for no limit")
 	}
+	for _, text := range c.API.TrustedProxies {
+		_, notAddress := netip.ParseAddr(text)
+		if _, notNetwork := netip.ParsePrefix(text); notAddress != nil && notNetwork != nil {
+			return exit.Usagef("api.trusted_proxies: %q is no IP address or network, such as \"192.0.2.7\" or \"10.0.0.0/8\"", text)
+		}
+	}
 	return nil
+}
+
+func isWebAddress(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != ""
 }
 
 // isLoopback reports whether an address to listen on is one that only this machine

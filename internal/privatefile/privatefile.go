@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/user"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -157,7 +158,8 @@ func Remove(path string) error {
 }
 
 // CheckDir returns an error that says what to do when others than the owner may write to a
-// directory or to a directory or a key in it, or when anything in it is a symbolic link: a file
+// directory, when it belongs to another user and the process is root's, whose files that user could not
+// open any more, or when others may write to to a directory or a key in it, or when anything in it is a symbolic link: a file
 // that is written there could then be put in another place by somebody else. It refuses pipes and
 // devices, too: opening one may wait without end. A directory that is missing is fine, and dir
 // itself may be a link.
@@ -169,7 +171,7 @@ func CheckDir(dir string) error {
 	if err != nil || !info.IsDir() {
 		return err
 	}
-	if err := checkMode(dir, info); err != nil {
+	if err := errors.Join(checkMode(dir, info), checkOwner(dir, info)); err != nil {
 		return err
 	}
 	root, err := filepath.EvalSymlinks(dir)
@@ -198,6 +200,18 @@ func CheckDir(dir string) error {
 		}
 		return nil
 	})
+}
+
+func checkOwner(path string, info fs.FileInfo) error {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || os.Geteuid() != 0 || stat.Uid == 0 {
+		return nil
+	}
+	name := fmt.Sprint(stat.Uid)
+	if u, err := user.LookupId(name); err == nil {
+		name = u.Username
+	}
+	return fmt.Errorf("%s belongs to the user %s, who could not read files that root makes in it: run the command as that user (sudo -u %s gazetteer …), or give the directory to root (chown -R root %s)", path, name, name, path)
 }
 
 func checkMode(path string, info fs.FileInfo) error {

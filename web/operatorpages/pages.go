@@ -143,7 +143,7 @@ func (p *Pages) listTasks(ctx context.Context) (tasks []task, err error) {
 		}
 		policy := admissionTexts[r.Admission.Mode]
 		if !r.Admission.Closes.IsZero() {
-			policy += "; it closes itself on " + r.Admission.Closes.UTC().Format(time.DateOnly) + " unless you use the registry before"
+			policy += "; it changes to approval on " + r.Admission.Closes.UTC().Format(time.DateOnly) + " unless you use the registry before"
 		}
 		tasks = append(tasks, task{Name: "Admission", Waiting: policy, Command: "gazetteer registry admission"}, registrations, reports)
 		if r.Halted != nil {

@@ -80,9 +80,9 @@ func (a *verbs) printAdmission(d admission.PolicyState) {
 	a.PrintField("admission", words[d.Mode])
 	switch {
 	case !d.SelfClosed.IsZero():
-		a.PrintField("", "it closed itself "+cli.FormatAge(now, d.SelfClosed)+", because no operator used the registry; open it with: "+a.FormatCommand("registry admission open"))
+		a.PrintField("", "it was open until "+cli.FormatAge(now, d.SelfClosed)+", when no operator had used the registry for a week; open it with: "+a.FormatCommand("registry admission open"))
 	case !d.Closes.IsZero():
-		a.PrintField("", "it closes itself "+cli.FormatWait(now, d.Closes)+" unless an operator uses the registry before")
+		a.PrintField("", "it changes to approval "+cli.FormatWait(now, d.Closes)+" unless an operator uses the registry before")
 	}
 	if !d.Since.IsZero() {
 		a.PrintField("set", cli.FormatAge(now, d.Since))

@@ -41,7 +41,7 @@ func OpenKey(path, name string) (*Key, error) {
 		return nil, fmt.Errorf("open key %s: %w", path, err)
 	}
 	if k.name != name {
-		return nil, fmt.Errorf("open key %s: it is the key of %s, not of %s: set that name again, or use another file", path, k.name, name)
+		return nil, fmt.Errorf("open key %s: it is the key of %s, not of %s: set registry.did_host and registry.log_origin as they were; or, while no agent is registered, move %s and the directory log beside it away, so that a new log begins", path, k.name, name, path)
 	}
 	return k, nil
 }
