@@ -36,14 +36,45 @@ func (x *Index) Search(ctx context.Context, q query.Query) (Result, error) {
 	var result Result
 	err = x.withSnapshot(func(v *view.View, seq uint64) (err error) {
 		s := &searcher{index: x, view: v, query: q, request: request, maxCounts: maxCounts}
+		note := ""
+		if loose, ok := q.QuotedAsValues(); ok {
+			near, err := s.findsNear(ctx)
+			if err != nil {
+				return err
+			}
+			if !near {
+				s.query, s.request = loose, query.ParseRequest(x.analyzer, loose.Text())
+				note = "nothing near the request has " + quoteAll(q.Phrases) + " word by word: taken as a value"
+			}
+		}
 		result, err = s.search(ctx)
 		result.Seq = seq
+		if note != "" {
+			result.Note = strings.TrimSuffix(note+"; "+result.Note, "; ")
+		}
 		return err
 	})
 	if err != nil {
 		return Result{}, err
 	}
 	return result, nil
+}
+
+// findsNear reports whether an operation near the request is among the first ones.
+func (s *searcher) findsNear(ctx context.Context) (bool, error) {
+	first := *s
+	first.query.Offset, first.query.Limit, first.query.MinFit, first.query.Facets, first.query.Brief = 0, nearest, 0, nil, true
+	result, err := first.search(ctx)
+	return slices.ContainsFunc(result.Hits, func(h Hit) bool { return !h.Far }), err
+}
+
+// quoteAll lists texts in quotes.
+func quoteAll(texts []string) string {
+	quoted := make([]string, len(texts))
+	for i, t := range texts {
+		quoted[i] = `"` + t + `"`
+	}
+	return strings.Join(quoted, ", ")
 }
 
 // emptyResult is the answer to a query whose words contain nothing to search for.
@@ -134,6 +165,9 @@ func (s *searcher) search(ctx context.Context) (Result, error) {
 	}
 	if result.Note == "" && p.total > 0 && len(s.request.Words) > 0 {
 		result.Note = s.noteOnFit(result.Hits)
+	}
+	if p.total == 0 && len(s.query.Phrases) > 0 && result.Note == "" {
+		result.Note = "no operation has " + quoteAll(s.query.Phrases) + " word by word"
 	}
 	if p.total == 0 {
 		result.Near, err = s.proposeVerbs()

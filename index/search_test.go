@@ -345,6 +345,47 @@ func TestPhrases(t *testing.T) {
 	}
 }
 
+// TestQuotedValues checks that a text in quotes beside words is looked for word by word, and is a value
+// of the request if nothing near it has the text: an agent quotes the values of its request.
+func TestQuotedValues(t *testing.T) {
+	x, _ := indexed(t,
+		agis("a.test", "FIND /lyrics: Shows the lyrics of a song"),
+		agis("b.test", "PLAY /song: Plays a song"),
+		agis("c.test", "FIND /articles: Finds articles of yesterday"),
+		agis("d.test", "SEND /message: Sends a text message"),
+	)
+	for asked, want := range map[string]struct {
+		first, note string
+	}{
+		`fetch the lyrics of "Yellow Submarine"`:   {"a.test FIND /lyrics", `nothing near the request has "Yellow Submarine" word by word: taken as a value`},
+		`fetch the lyrics of the song "Yesterday"`: {"a.test FIND /lyrics", `nothing near the request has "Yesterday" word by word: taken as a value`},
+		`send a message saying "I am late"`:        {"d.test SEND /message", `nothing near the request has "I am late" word by word: taken as a value`},
+		`send "text message"`:                      {"d.test SEND /message", ""},
+		`"Yellow Submarine"`:                       {"", `no operation has "Yellow Submarine" word by word`},
+		`lyrics verb:PLAY "Yellow Submarine"`:      {"b.test PLAY /song", `nothing near the request has "Yellow Submarine" word by word: taken as a value`},
+	} {
+		for _, offset := range []int{0, 1} {
+			q, err := query.Parse(asked)
+			if err != nil {
+				t.Fatal(err)
+			}
+			q.Offset = offset
+			r := search(t, x, q)
+			if got := named(r); offset == 0 && want.first != strings.Join(got[:min(1, len(got))], "") {
+				t.Errorf("%s: got %q, want %q first", asked, got, want.first)
+			}
+			if !strings.HasPrefix(r.Note, want.note) {
+				t.Errorf("%s from %d on: note %q, want %q", asked, offset, r.Note, want.note)
+			}
+		}
+		q, _ := query.Parse(asked)
+		q.Verbatim = true
+		if r := search(t, x, q); strings.Contains(r.Note, "taken as a value") {
+			t.Errorf("%s, as it is written: %q", asked, r.Note)
+		}
+	}
+}
+
 func TestUnwantedWords(t *testing.T) {
 	hotel := agis("a.test", "BOOK /room: Reserves a room", "BOOK /car: Reserves a car")
 	hotel.Service.Description = "A hotel by the sea"

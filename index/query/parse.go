@@ -28,7 +28,7 @@ const (
 //
 // Plain words match the texts of operations; more matches rank higher. A text in quotes must occur
 // there in the same order, but word endings may differ; a colon or a minus sign in it has no
-// meaning. A word with a minus sign before it must not occur there. A key with a value is a filter:
+// meaning. Beside words it may be a value of the request, see [Query.QuotedAsValues]. A word with a minus sign before it must not occur there. A key with a value is a filter:
 // values of one key are alternatives, but those of is: must all hold, as must filters of different
 // keys. A minus sign before is: asks for hosts without that state. A query has at most 2,000
 // characters and 200 words and values.
@@ -46,6 +46,9 @@ func Parse(text string) (Query, error) {
 	}
 	q := p.query
 	q.Words = strings.Join(p.words, " ")
+	if len(q.Phrases) > 0 && len(p.words) > 0 {
+		q.inPlace = strings.Join(p.inPlace, " ")
+	}
 	if len(q.Without) > 0 && q.IsEmpty() {
 		return Query{}, p.errorAt(0, "the query only says what to leave out", "say what to look for, too, such as book -hotel")
 	}
@@ -62,7 +65,17 @@ type parser struct {
 	at    int    // characters read
 	query Query
 	words []string
-	items int
+	// inPlace has the words, and the texts in quotes as values.
+	inPlace []string
+	items   int
+}
+
+// straightQuote keeps a quotation mark in a value from ending it.
+func straightQuote(r rune) rune {
+	if r == '“' || r == '”' {
+		return '\''
+	}
+	return r
 }
 
 func (p *parser) errorAt(at int, message, help string) error {
@@ -112,21 +125,27 @@ func (p *parser) skipSpace() {
 func (p *parser) parseItem() error {
 	start := p.at
 	if p.rest[0] == '"' {
-		return p.parseQuoted(start, func(v string) { p.query.Phrases = append(p.query.Phrases, v) })
+		return p.parseQuoted(start, func(v string) {
+			p.query.Phrases = append(p.query.Phrases, v)
+			p.inPlace = append(p.inPlace, "“"+strings.Map(straightQuote, v)+"”")
+		})
 	}
 	if p.rest[0] == '-' && len(p.rest) > 1 && (unicode.IsLetter(p.rest[1]) || p.rest[1] == '"') {
 		return p.parseExclusion(start)
 	}
-	addWord := func(v string) { p.words = append(p.words, v) }
+	addWord := func(v string) {
+		p.words = append(p.words, v)
+		p.inPlace = append(p.inPlace, v)
+	}
 	key, ok := p.peekKey()
 	if !ok {
-		return p.parseBareWord(start, addWord)
+		return p.parseWord(start, addWord)
 	}
 	f, ok := lookupFilter(key)
 	if !ok {
 		after := p.rest[utf8.RuneCountInString(key)+1:]
 		if len(after) == 0 || unicode.IsSpace(after[0]) {
-			return p.parseBareWord(start, addWord) // the colon of a sentence: this mail: is it spam
+			return p.parseWord(start, addWord) // the colon of a sentence: this mail: is it spam
 		}
 		return p.errorAt(start, fmt.Sprintf("unknown key %s:", key), suggestKeys(key))
 	}
@@ -209,16 +228,27 @@ func (p *parser) parseQuoted(start int, add func(string)) error {
 	return p.addValue(start, v, add)
 }
 
-// parseBareWord reads a word up to the next space.
+// parseWord reads a word of the request up to the next space. A quotation mark in it is a sign like any
+// other: color_name("#7fffd4"), a 5" pipe.
+func (p *parser) parseWord(start int, add func(string)) error {
+	return p.addValue(start, p.advance(p.wordLength()), add)
+}
+
+// parseBareWord reads a word of the query language, up to the next space.
 func (p *parser) parseBareWord(start int, add func(string)) error {
-	n := 0
-	for n < len(p.rest) && !unicode.IsSpace(p.rest[n]) {
-		if p.rest[n] == '"' {
-			return p.errorAt(p.at+n, "a quotation mark in the middle of a word", "put a space before it, or remove it")
-		}
-		n++
+	n := p.wordLength()
+	if at := slices.Index(p.rest[:n], '"'); at >= 0 {
+		return p.errorAt(p.at+at, "a quotation mark in the middle of a word", "put a space before it, or remove it")
 	}
 	return p.addValue(start, p.advance(n), add)
+}
+
+// wordLength returns the number of characters up to the next space.
+func (p *parser) wordLength() int {
+	if n := slices.IndexFunc(p.rest, unicode.IsSpace); n >= 0 {
+		return n
+	}
+	return len(p.rest)
 }
 
 // addValue adds a value unless there are too many.

@@ -11,6 +11,7 @@ import (
 type Query struct {
 	Words   string   // free text; may be "" when a filter is set
 	Phrases []string // texts in quotes, which the operation must contain word by word
+	inPlace string   // the words and phrases in their order, the latter as values; see QuotedAsValues
 	Without []string // words with a minus sign, which the operation must not contain
 
 	Verbs      []string // verb:
@@ -44,6 +45,17 @@ type Query struct {
 	Facets []string // fields whose values are counted, from FacetFields; at most 16
 	Limit  int      // operations, 1 to 100; 20 when 0
 	Offset int      // operations to skip, at most 10,000
+}
+
+// QuotedAsValues returns the query with its texts in quotes as values of the request: a text message
+// saying “I am late”. It returns false for a query without such texts, or without words beside them,
+// and for one that is to be taken as it is written.
+func (q Query) QuotedAsValues() (Query, bool) {
+	if len(q.Phrases) == 0 || strings.TrimSpace(q.Words) == "" || q.inPlace == "" || q.Verbatim {
+		return q, false
+	}
+	q.Words, q.Phrases = q.inPlace, nil
+	return q, true
 }
 
 // The usual size of a person's query: programs send longer texts and request later pages.
