@@ -136,3 +136,23 @@ func TestConcurrentClaimsHaveOneWinner(t *testing.T) {
 		oneWinner(t, sendTogether(t, requests), 201, 409)
 	})
 }
+
+// TestSameRegistrationTogether sends copies of one signed registration at once, as a proxy does that
+// repeats a request: one of them registers the agent, and all are told so.
+func TestSameRegistrationTogether(t *testing.T) {
+	h := newTestServer(t, options{})
+	for round := range 5 {
+		key := keyFromSeed(100 + round)
+		body := `{"name": "Alice", "public_key": "` + publicKey(key) + `", "no_secret": true}`
+		first := signedRequest(t, h, "POST", "/api/v1/agents/register", body, encodeMultikey(key), key, httpsig.SignOptions{})
+		requests := []*http.Request{first}
+		for range 5 {
+			again := first.Clone(t.Context())
+			again.Body = io.NopCloser(strings.NewReader(body))
+			requests = append(requests, again)
+		}
+		if statuses := sendTogether(t, requests); statuses[201] != 1 || statuses[200] != 5 {
+			t.Errorf("round %d: answers by status: %v, want one 201 and five 200", round, statuses)
+		}
+	}
+}

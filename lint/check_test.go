@@ -30,6 +30,7 @@ func TestTell(t *testing.T) {
 		"AI Discovery, no version":   {"x", `{"service":{},"capabilities":[]}`, lint.Guess{Kind: document.AI, Format: "ai"}},
 		"AI Discovery, broken":       {"x", `{"aiendpoint":"1.0",`, lint.Guess{Kind: document.AI, Format: "ai"}},
 		"AI Discovery, with a BOM":   {"x", "\uFEFF" + `{"aiendpoint":"1.0"}`, lint.Guess{Kind: document.AI, Format: "ai"}},
+		"AI Discovery, a comment":    {"x", "// c\n" + `{"aiendpoint":"1.0","service":{"name":"x"},"capabilities":[]}`, lint.Guess{Kind: document.AI, Format: "ai"}},
 		"AGIS YAML":                  {"x", "agis: '1.0'\nendpoints: []\n", lint.Guess{Kind: document.AGIS, Format: "agis"}},
 		"AGIS JSON":                  {"x", `{"agis":"1.0","endpoints":[]}`, lint.Guess{Kind: document.AGIS, Format: "agis"}},
 		"AGIS without endpoints":     {"x", "agis: '1.0'\nvocabulary: {}\n", lint.Guess{Kind: document.AGIS, Format: "agis"}},

@@ -69,6 +69,9 @@ func guessKind(name string, text []byte, root *protocol.Node) Guess {
 		return Guess{Format: "mcp", Other: "a list of MCP tools"}
 	}
 	names := map[string]bool{}
+	if root.Kind == protocol.String { // such as a JSON object behind a comment, which YAML reads as one text
+		names = namesIn(searchedPart(text))
+	}
 	if root.Kind == protocol.Object {
 		for _, m := range root.Items {
 			names[m.Key] = true

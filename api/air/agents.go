@@ -111,9 +111,14 @@ func (a *Routes) registerAgent(ctx context.Context, in *registerInput) (*route.O
 	}
 	secret := ""
 	if again {
-		warnings = []string{"This request has registered the agent before; nothing was changed. A secret is shown only in the first answer."}
+		warnings = warnRegisteredBefore
 	} else if agent, secret, err = a.Answers.Registry.Register(ctx, registration); err != nil {
-		return nil, err
+		// The same request may have been registered meanwhile: a proxy sent it twice.
+		var earlier error
+		if agent, again, earlier = a.Answers.Registry.EarlierRegistration(ctx, registration); earlier != nil || !again {
+			return nil, err
+		}
+		warnings = warnRegisteredBefore
 	}
 	out := route.Written(a.Mux, RegistrationAnswer{RegistrationView: airjson.NewRegistrationView(a.Answers.Registry, agent, secret), DID: a.Answers.Registry.DID(agent.AirID), Warnings: warnings})
 	if !again {
@@ -135,6 +140,8 @@ func (a *Routes) registerAgent(ctx context.Context, in *registerInput) (*route.O
 	}
 	return out, nil
 }
+
+var warnRegisteredBefore = []string{"This request has registered the agent before; nothing was changed. A secret is shown only in the first answer."}
 
 // warnOfSameName warns of agents that already have the name. It does not wait for the directory:
 // names are not unique, and a warning must not delay a registration.

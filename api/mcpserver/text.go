@@ -69,7 +69,27 @@ func safeWords(words []string) (out []string) {
 	return out
 }
 
-// encodeID writes an operation id so that it is one word: a service chooses a part of it.
+// maxID is the number of bytes of the id of an operation that a result shows.
+const maxID = 200
+
+// shownID returns the id of an operation as one word, or "" for one that is long or addresses a model:
+// a service chooses a part of it, and results show it outside of the texts that are marked as such.
+func shownID(id string) string {
+	if len(id) > maxID || strangerText(strings.Map(spaceForSign, id), maxID) == "" {
+		return ""
+	}
+	return encodeID(id)
+}
+
+// spaceForSign makes the words of an id those of a text.
+func spaceForSign(r rune) rune {
+	if unicode.IsLetter(r) || unicode.IsDigit(r) || r == '\'' {
+		return r
+	}
+	return ' '
+}
+
+// encodeID writes an operation id so that it is one word.
 func encodeID(id string) string {
 	var b strings.Builder
 	for _, c := range []byte(id) {

@@ -26,7 +26,7 @@ const operationTokens = 100
 
 // An operation is an operation of a service as a model sees it.
 type operation struct {
-	ID       string        `json:"id"`
+	ID       string        `json:"id,omitempty"`
 	Host     string        `json:"host,omitempty"`
 	Verb     string        `json:"verb,omitempty"`
 	Effect   string        `json:"effect,omitempty"`
@@ -67,8 +67,8 @@ type agentText struct {
 func newOperation(h answer.Hit) operation {
 	c := h.Compact()
 	return operation{
-		ID: encodeID(h.ID), Host: h.Host, Verb: safeWord(c.Verb), Effect: c.Effect, Fetched: c.Fetched, Stale: c.Stale, Findings: c.Findings,
-		Caution: h.Caution != "",
+		ID: shownID(h.ID), Host: h.Host, Verb: safeWord(c.Verb), Effect: c.Effect, Fetched: c.Fetched, Stale: c.Stale, Findings: c.Findings,
+		Caution: h.Caution != "" || shownID(h.ID) == "",
 		Texts: operationText{
 			Service: strangerText(c.Service, maxText), Does: strangerText(h.Operation.Intent, maxText),
 			Call: strangerText(c.Call, maxText), Takes: strangerText(c.Takes, maxText),
@@ -276,8 +276,9 @@ func (t tools) showService(ctx context.Context, from http.Header, in showInput) 
 // describeOperation shapes an operation of a document.
 func describeOperation(host string, d document.Document, o document.Operation) operation {
 	how := call.Of(o, d.Service)
+	id := shownID(host + "/" + string(d.Kind) + "/" + o.ID)
 	v := operation{
-		ID: encodeID(host + "/" + string(d.Kind) + "/" + o.ID), Verb: safeWord(o.Verb), Caution: call.Caution(o, d.Service) != "",
+		ID: id, Verb: safeWord(o.Verb), Caution: id == "" || call.Caution(o, d.Service) != "",
 		Texts: operationText{Does: strangerText(o.Intent, maxText), Call: strangerText(how.String(), maxText)},
 	}
 	if o.Effect != document.EffectUnknown {

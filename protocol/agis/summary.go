@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 
@@ -183,7 +185,7 @@ func (c *checker) summaryLinks(root *protocol.Node) {
 // are none.
 func namesDomain(address string) bool {
 	u, err := url.Parse(address)
-	if err != nil || u.User != nil || u.Port() != "" && u.Port() != "443" {
+	if err != nil || u.User != nil || strings.HasSuffix(u.Host, ":") || u.Port() != "" && u.Port() != "443" {
 		return false
 	}
 	// Clients map full-width digits and dots to plain ones (UTS #46).
@@ -192,12 +194,25 @@ func namesDomain(address string) bool {
 	last := labels[len(labels)-1]
 	hex, isHex := strings.CutPrefix(last, "0x")
 	switch {
-	case strings.Contains(host, ":"), slices.Contains(labels, ""), len(labels) == 1:
+	case strings.Contains(host, ":"), len(host) > maxDomainName, len(labels) == 1, slices.ContainsFunc(labels, func(l string) bool { return !isDomainLabel(l) }):
 		return false
-	case strings.Trim(last, "0123456789") == "", isHex && strings.Trim(hex, "0123456789abcdef") == "":
+	case strings.TrimFunc(last, unicode.IsDigit) == "", isHex && strings.Trim(hex, "0123456789abcdef") == "":
 		return false // an IPv4 address, by the URL standard
 	}
 	return !slices.Contains(privateNames, last) && !strings.HasSuffix("."+strings.Join(labels, "."), ".home.arpa")
+}
+
+// The lengths of a domain name and of its labels in ASCII (RFC 1035).
+const (
+	maxDomainName  = 253
+	maxDomainLabel = 63
+)
+
+// isDomainLabel reports whether a label can be one of a domain name, in ASCII or another script.
+func isDomainLabel(label string) bool {
+	outside := func(r rune) bool { return r != '-' && !unicode.In(r, unicode.L, unicode.M, unicode.Nd) }
+	return label != "" && label != "xn--" && utf8.RuneCountInString(label) <= maxDomainLabel && !strings.ContainsFunc(label, outside) &&
+		!strings.HasPrefix(label, "-") && !strings.HasSuffix(label, "-")
 }
 
 // privateNames are top-level names below which nothing is public (RFC 6761, RFC 6762, RFC 7686,

@@ -22,9 +22,6 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// fetchTimeout bounds one request to the server of a log.
-const fetchTimeout = 30 * time.Second
-
 // logCommand returns the command that checks a transparency log from its files. It opens no data
 // directory.
 func (a *verbs) logCommand() *cobra.Command {
@@ -134,7 +131,7 @@ func (s *logSource) openLog(a *verbs, args []string) error {
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		return exit.Usagef("%s: want the address of a log, such as https://registry.example/log", s.place)
 	}
-	s.files = audit.Remote(&http.Client{Timeout: fetchTimeout}, s.place)
+	s.files = audit.Remote(&http.Client{Timeout: a.Timeout}, s.place)
 	return nil
 }
 
@@ -283,7 +280,7 @@ func (a *verbs) printHead(ctx context.Context, s *logSource, args []string) erro
 		return err
 	}
 	if base, remote := s.serverBase(); remote {
-		if _, err := a.CheckLog(ctx, &cli.Client{HTTP: &http.Client{Timeout: fetchTimeout}, Base: base}); err != nil {
+		if _, err := a.CheckLog(ctx, &cli.Client{HTTP: &http.Client{Timeout: a.Timeout}, Base: base}); err != nil {
 			return err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -124,6 +125,9 @@ func (v *verbs) printNextInThread(info mailbox.ThreadInfo, messages []mailbox.Me
 		return
 	}
 	id := shortID(t.Outstanding.ID)
+	if slices.ContainsFunc(messages, func(m mailbox.Message) bool { return m.ID == t.Outstanding.ID && m.Sealed }) {
+		id += " --seal" // the answer names the terms again
+	}
 	if t.Outstanding.From == owner {
 		v.PrintNextSteps("It is the other party's turn. Wait for the answer, or withdraw the proposal:",
 			v.formatMailCommand("inbox --follow"), v.formatMailCommand("send --reply-to "+id+` --withdraw "a reason"`))
