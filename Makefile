@@ -82,6 +82,7 @@ bench: ## benchmarks, as ratios against a reference in the same run
 	$(GO) test -count=1 -v -run 'Figures|Labelled' ./protocol/agis ./protocol/effect
 
 soak: ## the long forms: kill -9 loops, a crawl of 20,000 hosts, and fuzzing
+	MEMORY_HOSTS=5000 $(GO) test -count=1 -timeout 60m -v -run 'TestMemoryOfACrawl' ./internal/privatenet
 	PRIVATE_HOSTS=2000 $(GO) test -count=1 -timeout 60m ./internal/privatenet
 	SIEGE=2000 $(GO) test -count=1 -timeout 60m -v -run 'TestSiege' ./internal/privatenet
 	BACKUP_MB=1000 $(GO) test -count=1 -timeout 60m -v -run 'TestBackupFigures' ./internal/backup

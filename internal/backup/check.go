@@ -17,6 +17,7 @@ import (
 	"gazetteer/registry/keyfile"
 	"gazetteer/relay/boltqueue"
 	"gazetteer/store"
+	"gazetteer/store/boltfile"
 	"gazetteer/store/boltstore"
 )
 
@@ -119,6 +120,9 @@ func (c *checker) checkAll(ctx context.Context) (err error) {
 	c.progress("the keys", 0, 0)
 	c.checkKeys()
 	c.progress("the store", 0, 0)
+	if whole, err := c.checkFiles(); err != nil || !whole {
+		return errors.Join(err, c.checkWithoutStore(ctx))
+	}
 	s, err := boltstore.Open(ctx, c.dir, boltstore.Options{KeepDeletion: audit.HistoryKey, LeaveRollback: !c.restored})
 	var damaged *boltstore.DamagedError
 	switch {
@@ -150,12 +154,47 @@ func (c *checker) checkAll(ctx context.Context) (err error) {
 	return c.checkMail(ctx, s)
 }
 
-// checkKeys reads the existing key files.
+// ErrNoData is the error of a directory in which there is nothing of a data directory.
+var ErrNoData = errors.New("there is no data directory")
+
+// checkFiles reports whether the files of the store are there: opening a directory without them would
+// begin a new store in it.
+func (c *checker) checkFiles() (whole bool, err error) {
+	exists := func(name string) bool {
+		_, err := os.Lstat(filepath.Join(c.dir, name))
+		return err == nil
+	}
+	if !exists(boltstore.FormatFile) && !exists(storeFile) && !exists("log") {
+		return false, fmt.Errorf("%w in %s", ErrNoData, c.dir)
+	}
+	whole = true
+	for _, name := range []string{boltstore.FormatFile, storeFile} {
+		if !exists(name) {
+			c.addProblem(remedyBackup, "the file %s is missing", name)
+			whole = false
+		}
+	}
+	if whole && !c.restored && !exists(boltfile.HeadFile) {
+		c.addProblem("nothing: the next start writes it", "the file %s is missing, so a store from an older copy would not be noticed", boltfile.HeadFile)
+	}
+	return whole, nil
+}
+
+// checkWithoutStore checks what can be read without the store.
+func (c *checker) checkWithoutStore(ctx context.Context) error {
+	if len(c.damage.Problems) == 0 {
+		return nil
+	}
+	return errors.Join(c.checkLog(ctx, nil), c.checkMail(ctx, nil))
+}
+
+// checkKeys reads the existing key files, and names those that are missing beside what they sign.
 func (c *checker) checkKeys() {
 	const remedy = "put the file back from a backup; without it another key begins, which has to be published"
 	for _, name := range []string{"log.key", "witness.key"} {
 		text, err := os.ReadFile(filepath.Join(c.dir, name))
 		if errors.Is(err, fs.ErrNotExist) {
+			c.nameMissingKey(name, strings.TrimSuffix(name, ".key"))
 			continue
 		}
 		var key *checkpoint.Key
@@ -171,8 +210,18 @@ func (c *checker) checkKeys() {
 			c.addProblem("put the two files back that belong together; or, if log.key was replaced on purpose, start the server, which writes log/key again", "log.key is not the key that log/key names")
 		}
 	}
-	if _, err := keyfile.Read(filepath.Join(c.dir, "relay.key"), nil); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	switch _, err := keyfile.Read(filepath.Join(c.dir, "relay.key"), nil); {
+	case errors.Is(err, fs.ErrNotExist):
+		c.nameMissingKey("relay.key", "relay")
+	case err != nil:
 		c.addProblem(remedy, "relay.key cannot be read: %v", err)
+	}
+}
+
+// nameMissingKey adds a problem for a key that is missing beside the directory of what it signs.
+func (c *checker) nameMissingKey(name, signs string) {
+	if _, err := os.Stat(filepath.Join(c.dir, signs)); err == nil {
+		c.addProblem("put the file back from a backup; or start the server, which makes a new key, and publish it", "%s is missing, and there is a directory %s", name, signs)
 	}
 }
 
@@ -258,6 +307,10 @@ func (c *checker) checkIndex(ctx context.Context, s *boltstore.Store) (err error
 	if index.IsMissing(err) {
 		return nil // it is made at the next start
 	}
+	if errors.Is(err, store.ErrCursorGone) {
+		c.addProblem(remedyIndex, "the index is older than the deletions that the store has kept, or of another store")
+		return nil
+	}
 	if damage, ok := errors.AsType[*view.DamagedError](err); ok {
 		c.addProblem(remedyIndex, "%v", damage)
 		return nil
@@ -270,9 +323,6 @@ func (c *checker) checkIndex(ctx context.Context, s *boltstore.Store) (err error
 // store knows.
 func (c *checker) checkMail(ctx context.Context, s *boltstore.Store) error {
 	dir := filepath.Join(c.dir, "relay")
-	if _, err := os.Stat(dir); err != nil {
-		return nil
-	}
 	c.progress("the mail", 0, 0)
 	var o boltqueue.Options
 	if s != nil {
@@ -281,6 +331,12 @@ func (c *checker) checkMail(ctx context.Context, s *boltstore.Store) error {
 			return err
 		}
 		o.File.Known = string(record.Value)
+	}
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		if o.File.Known != "" {
+			c.addProblem(remedyMail, "the directory relay is missing, and the store knows of mail in it")
+		}
+		return nil
 	}
 	o.File.LeaveRollback = !c.restored
 	q, err := boltqueue.Open(ctx, dir, o)

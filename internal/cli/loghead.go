@@ -56,8 +56,6 @@ func headPath(log string) string {
 		if !FileExists(home) {
 			return ""
 		}
-	} else if !FileExists(state) {
-		return ""
 	}
 	sum := sha256.Sum256([]byte(log))
 	return filepath.Join(state, "gazetteer", "log-heads", hex.EncodeToString(sum[:16])+".json")
@@ -132,6 +130,9 @@ func (a *App) CheckLog(ctx context.Context, c *Client) (*LogHead, error) {
 	case err != nil && before != nil && IsRefusedWithStatus(err, http.StatusNotFound):
 		return nil, exit.NotFoundf("%s shows no log any more; the last tree that it has shown has %s", log, Plural(int(before.tree.N), "leaf"))
 	case IsRefusedWithStatus(err, http.StatusNotFound), IsRefusedWithStatus(err, http.StatusServiceUnavailable):
+		if before != nil {
+			fmt.Fprintf(a.Err, "%s shows no signed tree at the moment, so it was not compared with the one that it has shown before.\n", log)
+		}
 		return nil, nil
 	case err != nil:
 		return nil, err

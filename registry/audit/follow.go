@@ -26,7 +26,7 @@ const (
 	// other keys arrive. Reading them again is cheap.
 	stateLag = 10000
 	// growTimeout is how long a start waits for the growth of a tree from an older copy.
-	growTimeout = 30 * time.Second
+	growTimeout = 10 * time.Minute
 	// retryMost is the longest pause after a batch that failed because the disk was full.
 	retryMost = time.Minute
 )
@@ -145,15 +145,23 @@ func (l *Log) growToSigned(ctx context.Context) error {
 	}
 	ctx, stop := context.WithTimeout(ctx, growTimeout)
 	defer stop()
-	err := l.followStore(ctx, func() error {
-		if err := l.checkReach(); err != nil {
-			return err
+	grow := func() error {
+		return l.followStore(ctx, func() error {
+			if err := l.checkReach(); err != nil {
+				return err
+			}
+			if l.state.Size >= l.mustReach() {
+				return errReached
+			}
+			return nil
+		})
+	}
+	err := grow()
+	if errors.Is(err, store.ErrCursorGone) { // a restored store has another incarnation
+		if err = l.restartFollowing(err.Error()); err == nil {
+			err = grow()
 		}
-		if l.state.Size >= l.mustReach() {
-			return errReached
-		}
-		return nil
-	})
+	}
 	if errors.Is(err, ErrFork) {
 		return err
 	}

@@ -422,7 +422,9 @@ func (l *Log) truncateUncommitted() error {
 func (l *Log) CheckStore(ctx context.Context) error {
 	err := l.checkStore(ctx)
 	if errors.Is(err, store.ErrCursorGone) {
-		return nil // Run reads the store from the beginning
+		if err = l.restartFollowing(err.Error()); err == nil {
+			err = l.checkStore(ctx)
+		}
 	}
 	if err != nil {
 		return err

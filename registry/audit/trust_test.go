@@ -361,6 +361,50 @@ func TestOlderCopyWithLock(t *testing.T) {
 	}
 }
 
+// TestRestoredBackupBesideNewerCopy restores a log that is older than the store, which has another
+// incarnation, as a backup does, beside the copy of a newer checkpoint: that is found before anything
+// is written.
+func TestRestoredBackupBesideNewerCopy(t *testing.T) {
+	h := newFixture(t)
+	h.events(1, 0, 10)
+	h.shut()
+	older := h.save("log")
+	h.open(Options{})
+	h.events(1, 10, 15)
+	h.shut()
+	backup := h.save("store")
+	h.open(Options{})
+	h.events(1, 15, 20)
+	newest := h.checkpoint()
+	h.shut()
+	before := filepath.Join(h.dir, "store", "HEAD") // it shows that the store is older, and so makes the incarnation
+	head, err := os.ReadFile(before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.restore(older, "log")
+	h.restore(backup, "store")
+	if err := os.WriteFile(before, head, 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := h.tryOpen(Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if h.store.Head().Incarnation == h.log.state.Incarnation {
+		t.Fatal("the store has the same incarnation")
+	}
+	if err := h.log.CheckStore(t.Context()); !errors.Is(err, ErrFork) || !strings.Contains(err.Error(), "the tree has 15 leaves, a checkpoint of 20 was signed") {
+		t.Errorf("it says %v", err)
+	}
+	if copied, err := os.ReadFile(filepath.Join(h.dir, "copy")); err != nil || string(copied) != string(newest) {
+		t.Errorf("the copy has %q, %v", copied, err)
+	}
+	if err := errors.Join(h.log.Close(), h.store.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestMissingCopyIsWarnedOf checks that a log that has signed warns at its start if the copy of its
 // checkpoint is missing, and that a new log does not.
 func TestMissingCopyIsWarnedOf(t *testing.T) {

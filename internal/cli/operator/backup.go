@@ -142,6 +142,9 @@ No server may run on the directory. Exit code 1 means that something is damaged.
 			}
 			r, err := backup.Check(c.Context(), config.DataDir, a.newPartProgress("checking"))
 			damage, damaged := errors.AsType[*backup.DamagedError](err)
+			if errors.Is(err, backup.ErrNoData) {
+				return exit.NotFoundf("there is no data in %s: name a directory with --data-dir", config.DataDir)
+			}
 			if err != nil && !damaged {
 				return err
 			}

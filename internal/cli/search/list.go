@@ -177,6 +177,9 @@ Exit code 1 if the host is unknown.`,
 }
 
 func (a *verbs) showService(ctx context.Context, c *cli.Client, host string) error {
+	if strings.HasPrefix(host, "@") || strings.HasPrefix(host, "did:") || strings.HasPrefix(strings.ToUpper(host), "AIR-") {
+		return exit.Usagef("%s names an agent, and show shows the service of a host: gazetteer resolve %s", format.Visible(host), format.Visible(host))
+	}
 	var s answer.Service
 	raw, err := c.GetJSON(ctx, "/api/v1/services/"+url.PathEscape(host), &s)
 	if err != nil || a.JSON {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -125,12 +126,27 @@ func (a *verbs) proveAgent(ctx context.Context, c *cli.Client, head *cli.LogHead
 		if json.Unmarshal([]byte(proved.Leaf), &leaf) != nil || leaf.Record.Agent == nil {
 			continue
 		}
-		if agent := leaf.Record.Agent; leaf.Record.AirID != r.AirID || r.Key != nil && did.FormatMultikey(agent.PublicKey) != r.Key.PublicKeyMultibase {
-			return "", exit.NotFoundf("%s shows another key of %s than leaf %d of its log has. Do not rely on it, and tell others", c.Base, r.AirID, e.Index)
+		if what := differsFromLeaf(r, leaf.Record); what != "" {
+			return "", exit.NotFoundf("%s shows another %s of %s than leaf %d of its log has. Do not rely on it, and tell others", c.Base, what, r.AirID, e.Index)
 		}
 		return fmt.Sprintf("leaf %d of %s, verified", e.Index, head.Tree().Origin), nil
 	}
 	return "does not have it yet", nil
+}
+
+// differsFromLeaf returns what a resolution shows otherwise than the newest entry of the agent's history
+// in the log; "" for nothing.
+func differsFromLeaf(r Resolution, leaf registry.HistoryEntry) string {
+	key := did.FormatMultikey(leaf.Agent.PublicKey)
+	switch {
+	case leaf.AirID != r.AirID:
+		return "id"
+	case r.Key != nil && r.Key.PublicKeyMultibase != key, !bytes.Contains(r.Document, []byte(key)):
+		return "key"
+	case r.Inbox != "" && !slices.ContainsFunc(leaf.Agent.ServiceEndpoints, func(e registry.ServiceEndpoint) bool { return e.ServiceEndpoint == r.Inbox }):
+		return "inbox"
+	}
+	return ""
 }
 
 func (a *verbs) printAgent(r Resolution, logged string) error {

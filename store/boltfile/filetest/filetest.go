@@ -91,7 +91,7 @@ func Run(t *testing.T, s Subject) {
 // Names in the directory.
 const (
 	lockFile      = "LOCK"
-	headFile      = "HEAD"
+	HeadFile      = "HEAD"
 	newSuffix     = ".new"
 	rebuiltSuffix = ".rebuilt"
 )
