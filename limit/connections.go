@@ -28,6 +28,8 @@ type ConnectionRule struct {
 	// Proxies are peers that connect for many clients. Their connections count against All alone,
 	// as do those of loopback addresses.
 	Proxies []netip.Prefix
+	// Uncounted listeners are not in the statistics of a set.
+	Uncounted bool
 }
 
 // ConnectionStats is what a [ConnectionListener] has counted since the start.
@@ -117,7 +119,7 @@ func (s *Set) Connections(l net.Listener, rule ConnectionRule) *ConnectionListen
 		Listener: l, rule: rule, ready: make(chan *limitedConn), done: make(chan struct{}), ended: make(chan struct{}),
 		networks: map[netip.Prefix]int{}, groups: map[netip.Prefix]*connGroup{}, silent: list.New(), idle: list.New(),
 	}
-	if s != nil {
+	if s != nil && !rule.Uncounted {
 		s.mu.Lock()
 		s.listeners = append(s.listeners, c)
 		s.mu.Unlock()

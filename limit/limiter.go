@@ -138,7 +138,7 @@ func (l *Limiter) ReserveKnown(ctx context.Context, client netip.Addr) (*Reserva
 	return l.reserveClient(ctx, client, countEvent|useKept)
 }
 
-// CheckKnown returns what [Limiter.ReserveKnown] would return, and counts nothing.
+// CheckKnown returns what [Limiter.ReserveKnown] would return, and counts only a refusal.
 func (l *Limiter) CheckKnown(ctx context.Context, client netip.Addr) error {
 	_, err := l.reserveClient(ctx, client, useKept)
 	return err
@@ -157,7 +157,7 @@ func (l *Limiter) Remaining() int {
 	return int(all.TokensAt(now))
 }
 
-// Check returns what [Limiter.Take] would return, and counts nothing.
+// Check returns what [Limiter.Take] would return, and counts only a refusal.
 func (l *Limiter) Check(ctx context.Context, client netip.Addr) error {
 	_, err := l.reserveClient(ctx, client, 0)
 	return err
@@ -233,7 +233,6 @@ func (l *Limiter) reserveShares(ctx context.Context, shares []share, how int) (*
 	}
 	if exceeded != nil {
 		switch {
-		case how&countEvent == 0:
 		case exceeded.All:
 			l.all++
 		default:

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"gazetteer/internal/config"
 	"gazetteer/store"
 )
 
@@ -29,14 +30,20 @@ const checkpointInterval = time.Minute
 // default it is next to the data directory. All copies of one store and log share its name, so that
 // only one of two copies in the same place signs.
 func (h *Server) findCheckpointCopy() string {
-	switch c := h.Config.Registry.CheckpointCopy; c {
+	return CheckpointCopy(h.Config, h.Store.Head().Store)
+}
+
+// CheckpointCopy returns the path of the second copy of the last checkpoint of the log beside a store
+// with that id; "" if there is to be none, or it cannot be written.
+func CheckpointCopy(conf config.Config, storeID string) string {
+	switch c := conf.Registry.CheckpointCopy; c {
 	case noCheckpointCopy:
 		return ""
 	case "":
 	default:
 		return c
 	}
-	dir, err := filepath.Abs(h.Config.DataDir)
+	dir, err := filepath.Abs(conf.DataDir)
 	if err != nil {
 		return ""
 	}
@@ -44,13 +51,13 @@ func (h *Server) findCheckpointCopy() string {
 	if syscall.Access(parent, writable) != nil {
 		return ""
 	}
-	sum := sha256.Sum256([]byte(h.Store.Head().Store + "\n" + h.logOrigin()))
+	sum := sha256.Sum256([]byte(storeID + "\n" + logOrigin(conf)))
 	return filepath.Join(parent, ".gazetteer-checkpoint-"+hex.EncodeToString(sum[:6]))
 }
 
 // logOrigin returns the name of the transparency log.
-func (h *Server) logOrigin() string {
-	return cmp.Or(h.Config.Registry.LogOrigin, h.Config.Registry.DIDHost+"/log")
+func logOrigin(conf config.Config) string {
+	return cmp.Or(conf.Registry.LogOrigin, conf.Registry.DIDHost+"/log")
 }
 
 // knownCheckpoint returns the last checkpoint of the log that the store knows. A checkpoint of

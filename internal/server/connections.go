@@ -25,7 +25,7 @@ const (
 
 // operatorConnections returns the limits of the addresses that only the operator reaches.
 func operatorConnections() limit.ConnectionRule {
-	return limit.ConnectionRule{All: maxOperatorConnections, Each: maxOperatorConnections, Wide: maxOperatorConnections, Idle: maxOperatorConnections}
+	return limit.ConnectionRule{All: maxOperatorConnections, Each: maxOperatorConnections, Wide: maxOperatorConnections, Idle: maxOperatorConnections, Uncounted: true}
 }
 
 // publicConnections returns the connection limit of the public address. It leaves enough

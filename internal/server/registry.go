@@ -76,7 +76,7 @@ func (h *Server) openLog(ctx context.Context) (*audit.Log, error) {
 	c := h.Config.Registry
 	path, dir := filepath.Join(h.Config.DataDir, "log.key"), filepath.Join(h.Config.DataDir, "log")
 	h.checkpointCopy = h.findCheckpointCopy()
-	known, err := h.knownCheckpoint(ctx, h.logOrigin(), fileExists(dir))
+	known, err := h.knownCheckpoint(ctx, logOrigin(h.Config), fileExists(dir))
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func (h *Server) openLog(ctx context.Context) (*audit.Log, error) {
 		return nil, &exit.Error{Code: exit.Data, Err: fmt.Errorf("%s is gone, and it was signed: restore any copy of the directory and of %s, with the newest checkpoint of the log that you can find; "+
 			"if there is none, begin another log: move %s away, set registry.log_origin to a new name, such as %q, and publish its key", dir, path, path, c.DIDHost+"/log-2")}
 	}
-	key, err := checkpoint.OpenKey(path, h.logOrigin())
+	key, err := checkpoint.OpenKey(path, logOrigin(h.Config))
 	if err != nil {
 		return nil, &exit.Error{Code: exit.Data, Err: fmt.Errorf("%w (the name is registry.log_origin, or made of registry.did_host)", err)}
 	}

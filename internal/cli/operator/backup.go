@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,6 +19,7 @@ import (
 	"gazetteer/internal/backup"
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
+	"gazetteer/internal/server"
 )
 
 // standardStream is the argument for standard output or input.
@@ -75,6 +78,23 @@ func describeBackup(r operator.BackupResult) string {
 		cli.Plural(r.Files, "file"), float64(r.Bytes)/1e6, r.Seq, cli.Plural(int(r.Leaves), "leaf"), r.TookMS/1000)
 }
 
+// leavesSigned returns the size of the tree in a file with a checkpoint, 0 if there is none.
+func leavesSigned(path string) int64 {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return 0
+	}
+	lines := strings.SplitN(string(text), "\n", 3)
+	if len(lines) < 3 {
+		return 0
+	}
+	n, err := strconv.ParseInt(lines[1], 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
 // restoreBackupCommand returns the command restore.
 func (a *verbs) restoreBackupCommand() *cobra.Command {
 	return &cobra.Command{
@@ -112,6 +132,10 @@ server says so at its start and signs nothing that contradicts it.`,
 			}
 			_, err = fmt.Fprintf(a.Out, "%s restored from the backup of %s: the store up to write %d, and %s of the transparency log\n",
 				config.DataDir, m.Created.Format("2006-01-02 15:04:05 UTC"), m.Seq, cli.Plural(int(m.Leaves), "leaf"))
+			if copied := server.CheckpointCopy(config, m.Store); leavesSigned(copied) > m.Leaves {
+				fmt.Fprintf(a.Err, "Newer than the backup: %s has a checkpoint of %s. The server will refuse to sign another tree: put back a newer backup, or see docs/log.md, Protection against forks.\n",
+					copied, cli.Plural(int(leavesSigned(copied)), "leaf"))
+			}
 			return err
 		},
 	}
