@@ -1,6 +1,7 @@
 package fakenet
 
 import (
+	"bytes"
 	"cmp"
 	"embed"
 	"encoding/json"
@@ -9,6 +10,7 @@ import (
 	"net/http"
 	"path"
 	"slices"
+	"strings"
 )
 
 // A Host is one host of the standard internet and what a visit must find there.
@@ -202,6 +204,40 @@ func installNamesakes(add func(Host, *Site)) error {
 	return installFolder("namesakes", func(name string) string { return notes[name] }, add)
 }
 
+// newService serves the documents in a folder of testdata. The pairs of an old and a new text are
+// replaced in the AGIS document.
+func newService(dir string, edits ...string) (http.Handler, error) {
+	summary, err := readEmbedded(path.Join(dir, "summary.json"))
+	if err != nil {
+		return nil, err
+	}
+	doc, err := readEmbedded(path.Join(dir, "service.agis"))
+	if err != nil {
+		return nil, err
+	}
+	for i := 0; i+1 < len(edits); i += 2 {
+		if n := bytes.Count(doc, []byte(edits[i])); n != 1 {
+			return nil, fmt.Errorf("%s has %q %d times, want once", dir, edits[i], n)
+		}
+		doc = bytes.Replace(doc, []byte(edits[i]), []byte(edits[i+1]), 1)
+	}
+	return newAnswering(doc, site{
+		pathSummary:     newFile(summary, mediaTypes[".json"]),
+		"/service.agis": newFile(doc, mediaTypes[".agis"]),
+	})
+}
+
+// Edit replaces texts in the document of a service of everyday life from now on, as an owner does who
+// edits it: the edits are pairs of an old and a new text.
+func (n *Net) Edit(host string, edits ...string) error {
+	handler, err := newService(path.Join("everyday", strings.TrimSuffix(host, ".test")), edits...)
+	if err != nil {
+		return fmt.Errorf("edit %s: %w", host, err)
+	}
+	n.Handle(host, handler)
+	return nil
+}
+
 // installFolder adds as a seed each service below a folder of testdata, which is
 // called as its host without .test.
 func installFolder(dir string, note func(name string) string, add func(Host, *Site)) error {
@@ -210,18 +246,7 @@ func installFolder(dir string, note func(name string) string, add func(Host, *Si
 		return fmt.Errorf("list the services in %s: %w", dir, err)
 	}
 	for _, e := range entries {
-		summary, err := readEmbedded(path.Join(dir, e.Name(), "summary.json"))
-		if err != nil {
-			return err
-		}
-		doc, err := readEmbedded(path.Join(dir, e.Name(), "service.agis"))
-		if err != nil {
-			return err
-		}
-		handler, err := newAnswering(doc, site{
-			pathSummary:     newFile(summary, mediaTypes[".json"]),
-			"/service.agis": newFile(doc, mediaTypes[".agis"]),
-		})
+		handler, err := newService(path.Join(dir, e.Name()))
 		if err != nil {
 			return fmt.Errorf("%s: %w", e.Name(), err)
 		}

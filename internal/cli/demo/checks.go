@@ -31,6 +31,7 @@ func (d *demo) runChecks(ctx context.Context) (failed int, err error) {
 	}{
 		{"every host has its expected outcome", d.checkOutcomes, false},
 		{"the servers saw a polite crawler", d.checkPoliteness, true},
+		{"services change, and the feed tells what it means to their callers", d.checkChanges, false},
 		{"intent phrases find their operation", d.checkSearch, false},
 		{"agents register and resolve to their inboxes", d.checkAgent, false},
 		{"who can BOOK a table? the service, and the inbox to write to", d.checkFind, false},
@@ -136,6 +137,9 @@ func (d *demo) checkOutcomes(ctx context.Context) (string, error) {
 		visited++
 		for kind, want := range h.Expect {
 			got := state.Fetches[kind].Outcome
+			if got == fetch.Unchanged { // of a later visit
+				got = fetch.OK
+			}
 			if string(got) != want {
 				wrong = append(wrong, fmt.Sprintf("%s: %s is %q, want %q (%s)", h.Name, kind, got, want, h.Note))
 			}
