@@ -21,7 +21,7 @@ var edits = []struct {
 	severity string
 	means    string
 }{
-	{"gym.test", []string{"impact_tier: irreversible", "impact_tier: reversible"}, "high", "what ends a membership for good is declared reversible"},
+	{"gym.test", []string{"impact_tier: irreversible", "impact_tier: reversible"}, "high", "what ends a membership is declared reversible"},
 	{"parking.test", []string{"required: [address]", "required: [address, start]"}, "medium", "a search needs the hour, too"},
 	{"library.test", []string{"Renews the loan of a library book", "Renews the loan of a book or a film"}, "low", "an operation says more of what it does"},
 }
@@ -52,9 +52,9 @@ func (d *demo) checkChanges(ctx context.Context) (string, error) {
 		if err := d.awaitChange(ctx, e.host, e.severity); err != nil {
 			return "", err
 		}
-		saw = append(saw, fmt.Sprintf("\n          %-6s  %s: %s (%s/services/%[2]s/documents/agis/diff)", e.severity, e.host, e.means, d.base))
+		saw = append(saw, fmt.Sprintf("%s: %s (%s)", e.severity, e.means, e.host))
 	}
-	return fmt.Sprintf("%d of %d%s", len(saw), len(saw), strings.Join(saw[:min(1, len(saw))], "")), nil
+	return fmt.Sprintf("%s (%s/changes)", strings.Join(saw, "; "), d.base), nil
 }
 
 // awaitChange waits until the feed has a change of the host's document, and compares its severity.

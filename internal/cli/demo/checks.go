@@ -199,7 +199,7 @@ func (d *demo) checkSearch(ctx context.Context) (string, error) {
 		}
 		saw = append(saw, fmt.Sprintf("\n          %-20s  %s %s at %s", q, h.Operation.Verb, search.OperationName(h.Operation), h.Host))
 	}
-	return fmt.Sprintf("%d of %d, for example%s", len(saw), len(demoQueries), strings.Join(saw[:2], "")), nil
+	return fmt.Sprintf("%d of %d, for example%s", len(saw), len(demoQueries), strings.Join(saw[:1], "")), nil
 }
 
 func (d *demo) checkIndex(ctx context.Context) (string, error) {
