@@ -23,11 +23,14 @@ func (s *searcher) rankPage(ctx context.Context, found *view.MatchSet, p *page) 
 		}
 	}
 	limit := q.Offset + q.Limit
-	p.entries, p.more, p.total, err = s.rankFound(found, max(limit, s.comparedArguments()))
+	p.entries, p.more, p.total, err = s.rankFound(found, max(limit, s.comparedArguments(), narrowPlaces))
 	if err != nil {
 		return err
 	}
 	if err := s.preferArguments(p.entries); err != nil {
+		return err
+	}
+	if err := s.preferNarrower(ctx, p.entries); err != nil {
 		return err
 	}
 	if len(p.entries) > limit {

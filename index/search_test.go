@@ -345,6 +345,27 @@ func TestPhrases(t *testing.T) {
 	}
 }
 
+// TestNarrowerNameFirst checks that of operations of one host that do what was asked, the one without
+// another thing in its name is first, on a page of any size.
+func TestNarrowerNameFirst(t *testing.T) {
+	x, _ := indexed(t, agis("tracker.test",
+		"CREATE /issue-type: Creates an issue type and adds it to the default issue types",
+		"CREATE /issue: Creates an issue, or a subtask if the option for these is enabled and the fields of the parent are given",
+		"CREATE /issue-link-type: Creates a type of issue links",
+	), agis("other.test", "CREATE /issue-board: Creates a board of issues"))
+	for _, limit := range []int{1, 2, 3} {
+		r := search(t, x, query.Query{Words: "create an issue", Limit: limit})
+		if got := named(r); len(got) != limit || got[0] != "tracker.test CREATE /issue" {
+			t.Errorf("%d hits: %q", limit, got)
+		}
+		for i := 1; i < len(r.Hits); i++ {
+			if r.Hits[i].Score > r.Hits[i-1].Score {
+				t.Errorf("%d hits: the scores rise", limit)
+			}
+		}
+	}
+}
+
 // TestQuotedValues checks that a text in quotes beside words is looked for word by word, and is a value
 // of the request if nothing near it has the text: an agent quotes the values of its request.
 func TestQuotedValues(t *testing.T) {

@@ -1,0 +1,92 @@
+package index
+
+import (
+	"context"
+	"slices"
+
+	"gazetteer/index/entry"
+	"gazetteer/index/view"
+)
+
+const (
+	// narrowPlaces is the number of first operations that are compared by their names.
+	narrowPlaces = 6
+	// narrowShare is the minimum score of an operation, as a share of that of another one of its host,
+	// to come before it for its name.
+	narrowShare = 0.8
+)
+
+// preferNarrower reorders the first entries: of two operations of a host, the one comes first whose name
+// has the same words of the request and fewer others. "create an issue" asks for create_issue and not
+// for create_issue_type.
+func (s *searcher) preferNarrower(ctx context.Context, entries []view.RankedEntry) error {
+	entries = entries[:min(len(entries), narrowPlaces)]
+	names := make([]nameWords, len(entries))
+	for i, e := range entries {
+		// Without a second operation of its host there is nothing to compare.
+		run := s.view.RunOf(e.EntryRef)
+		if !slices.ContainsFunc(entries, func(o view.RankedEntry) bool {
+			return o.EntryRef != e.EntryRef && s.view.RunOf(o.EntryRef).Host == run.Host
+		}) {
+			continue
+		}
+		_, operation, err := s.index.readOperation(ctx, s.view, e.EntryRef)
+		if err != nil {
+			return err
+		}
+		if operation != nil {
+			names[i] = s.compareName(&operation.terms[entry.ActField])
+		}
+	}
+	for i := 1; i < len(entries); i++ {
+		for j := i; j > 0; j-- {
+			before, after := entries[j-1], entries[j]
+			if s.view.RunOf(before.EntryRef).Host != s.view.RunOf(after.EntryRef).Host || !names[j].isNarrowerThan(names[j-1]) ||
+				float64(after.Score) < narrowShare*float64(before.Score) {
+				break
+			}
+			// It takes the place and the score of the other, so that scores keep falling.
+			entries[j-1], entries[j] = view.RankedEntry{EntryRef: after.EntryRef, Score: before.Score}, view.RankedEntry{EntryRef: before.EntryRef, Score: after.Score}
+			names[j-1], names[j] = names[j], names[j-1]
+		}
+	}
+	return nil
+}
+
+// nameWords are the words of an operation's name: which words of the request it has, and how many others.
+type nameWords struct {
+	asked  []bool
+	others int
+}
+
+func (s *searcher) compareName(name *termList) nameWords {
+	n := nameWords{asked: make([]bool, len(s.request.Words))}
+	for _, t := range name.terms {
+		known := false
+		for i, w := range s.request.Words {
+			for _, term := range slices.Concat(w.Terms, w.Meanings) {
+				if term.Stem == t.Stem {
+					n.asked[i], known = true, true
+				}
+			}
+		}
+		if !known {
+			n.others++
+		}
+	}
+	return n
+}
+
+// isNarrowerThan reports whether a name has all words of the request that another one has, and fewer
+// other words.
+func (n nameWords) isNarrowerThan(o nameWords) bool {
+	if n.asked == nil || o.asked == nil || n.others >= o.others {
+		return false
+	}
+	for i, has := range o.asked {
+		if has && !n.asked[i] {
+			return false
+		}
+	}
+	return true
+}
