@@ -3,9 +3,12 @@ package index
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"gazetteer/index/entry"
+	"gazetteer/index/tokens"
 	"gazetteer/index/view"
+	"gazetteer/protocol/effect"
 )
 
 const (
@@ -16,8 +19,8 @@ const (
 	narrowShare = 0.8
 )
 
-// preferNarrower reorders the first entries: of two operations of a host, the one comes first whose name
-// has the same words of the request and fewer others. "create an issue" asks for create_issue and not
+// preferNarrower reorders the first entries: of two operations of a host with the same kind of effect,
+// the one comes first whose name has the same words of the request and fewer others. "create an issue" asks for create_issue and not
 // for create_issue_type.
 func (s *searcher) preferNarrower(ctx context.Context, entries []view.RankedEntry) error {
 	entries = entries[:min(len(entries), narrowPlaces)]
@@ -35,7 +38,7 @@ func (s *searcher) preferNarrower(ctx context.Context, entries []view.RankedEntr
 			return err
 		}
 		if operation != nil {
-			names[i] = s.compareName(&operation.terms[entry.ActField])
+			names[i] = s.compareName(operation)
 		}
 	}
 	for i := 1; i < len(entries); i++ {
@@ -53,16 +56,19 @@ func (s *searcher) preferNarrower(ctx context.Context, entries []view.RankedEntr
 	return nil
 }
 
-// nameWords are the words of an operation's name: which words of the request it has, and how many others.
+// nameWords are the words of an operation's name: which words of the request it has, and how many other
+// things.
 type nameWords struct {
 	asked  []bool
 	others int
+	class  effect.Class
 }
 
-func (s *searcher) compareName(name *termList) nameWords {
-	n := nameWords{asked: make([]bool, len(s.request.Words))}
-	for _, t := range name.terms {
-		known := false
+func (s *searcher) compareName(o *preparedOperation) nameWords {
+	n := nameWords{asked: make([]bool, len(s.request.Words)), class: o.class}
+	verb := tokens.StemOf(strings.ToLower(o.Verb))
+	for _, t := range o.terms[entry.ActField].terms {
+		known := t.Stem == verb // another verb is no other thing
 		for i, w := range s.request.Words {
 			for _, term := range slices.Concat(w.Terms, w.Meanings) {
 				if term.Stem == t.Stem {
@@ -78,9 +84,9 @@ func (s *searcher) compareName(name *termList) nameWords {
 }
 
 // isNarrowerThan reports whether a name has all words of the request that another one has, and fewer
-// other words.
+// other ones. It compares only operations with the same kind of effect, which the ranking has judged.
 func (n nameWords) isNarrowerThan(o nameWords) bool {
-	if n.asked == nil || o.asked == nil || n.others >= o.others {
+	if n.asked == nil || o.asked == nil || n.class != o.class || n.others >= o.others {
 		return false
 	}
 	for i, has := range o.asked {
