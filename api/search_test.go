@@ -631,7 +631,7 @@ func TestBadQueries(t *testing.T) {
 		{"1,000 terms", strings.Repeat("a ", 1000), 401},
 		{"50 quotation marks", strings.Repeat(`"a" `, 25) + `"`, 101},
 		{"an unbalanced quote", `book "a table`, 6},
-		{"a quote within a word", `bo"ok`, 3},
+		{"a quote within a value", `verb:bo"ok`, 8},
 		{"a control character", "book\x00table", 5},
 		{"an escape", "예약\x1b[31m", 3},
 		{"a bidi control", "book \u202eelbat", 6},

@@ -95,7 +95,7 @@ func plotSamples(samples []history.Sample, crawls bool) []*plot.Plot {
 		add(plot.New("Visits", "a minute", visits))
 	}
 	add(plot.New("Changes stored", "", stored))
-	add(plot.New("Index behind the store", "changes", behind))
+	add(plot.New("Writes that the index has not seen yet", "", behind))
 	return plots
 }
 

@@ -277,7 +277,11 @@ func TestCheckComparesParts(t *testing.T) {
 		"an older queue of mail":   {older, "relay/queue.bolt", "the mail has lost acknowledged writes"},
 		"no log":                   {"", "log", "the transparency log is missing"},
 		"another index's metadata": {"", "index/store/root.bolt", "the index is damaged"},
-		"no identity":              {"", "FORMAT", "the store does not open"},
+		"no identity":              {"", "FORMAT", "the file FORMAT is missing"},
+		"no store":                 {"", "store.bolt", "the file store.bolt is missing"},
+		"no mail":                  {"", "relay", "the directory relay is missing"},
+		"no key of the log":        {"", "log.key", "log.key is missing"},
+		"no key of the relay":      {"", "relay.key", "relay.key is missing"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "data")
@@ -300,6 +304,15 @@ func TestCheckComparesParts(t *testing.T) {
 				t.Errorf("as JSON: %d\n%s", code, out)
 			}
 		})
+	}
+
+	empty := filepath.Join(p.dir, "empty")
+	if err := os.Mkdir(empty, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	out, code := p.cli("--data-dir", empty, "check")
+	if left, err := os.ReadDir(empty); code != exit.NotFound || !strings.Contains(out, "there is no data in") || err != nil || len(left) > 0 {
+		t.Errorf("an empty directory: %d, %d files afterwards, %v\n%s", code, len(left), err, out)
 	}
 
 	mixed := filepath.Join(p.dir, "mixed")

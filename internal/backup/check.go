@@ -17,7 +17,6 @@ import (
 	"gazetteer/registry/keyfile"
 	"gazetteer/relay/boltqueue"
 	"gazetteer/store"
-	"gazetteer/store/boltfile"
 	"gazetteer/store/boltstore"
 )
 
@@ -173,9 +172,6 @@ func (c *checker) checkFiles() (whole bool, err error) {
 			c.addProblem(remedyBackup, "the file %s is missing", name)
 			whole = false
 		}
-	}
-	if whole && !c.restored && !exists(boltfile.HeadFile) {
-		c.addProblem("nothing: the next start writes it", "the file %s is missing, so a store from an older copy would not be noticed", boltfile.HeadFile)
 	}
 	return whole, nil
 }

@@ -11,6 +11,7 @@ import (
 
 // problem contains the members of an RFC 9457 body that a user needs.
 type problem struct {
+	Code   string `json:"code"`
 	Title  string `json:"title"`
 	Detail string `json:"detail"`
 	Help   string `json:"help"`
@@ -46,6 +47,10 @@ func (p problem) parameterName() string {
 	return p.Where.Parameter
 }
 
+// blockedHostCode is the code of a host that the operator has excluded: like an unknown one, it has
+// nothing to show.
+const blockedHostCode = "blocked-host"
+
 // StatusError converts a refusal to an error with the command's exit code.
 func StatusError(status int, body []byte) error {
 	var p problem
@@ -60,7 +65,7 @@ func StatusError(status int, body []byte) error {
 	switch {
 	case status < 400: // see followOnlyReads
 		return exit.Networkf("%s: a command that changes something follows no redirect; name the address in --server that it leads to", text)
-	case status == http.StatusNotFound || status == http.StatusGone:
+	case status == http.StatusNotFound, status == http.StatusGone, p.Code == blockedHostCode:
 		return &exit.Error{Code: exit.NotFound, Err: errors.New(text)}
 	case status < 500 && status != http.StatusTooManyRequests:
 		return &exit.Error{Code: exit.Usage, Err: errors.New(text)}

@@ -3,6 +3,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -300,6 +302,15 @@ func (c *Config) readFile(file string, environ []string) error {
 	return c.decodeTOML(file, text)
 }
 
+// wrongType matches the decoder's error for a value of the wrong type, which names types of Go.
+var wrongType = regexp.MustCompile(`cannot decode TOML (\w+) into (?:struct field \S+ of type )?(?:a Go value of type )?(\S+)`)
+
+// typeWords are the words for types of TOML and of Go.
+var typeWords = map[string]string{
+	"string": "a text in quotes", "integer": "a whole number", "int": "a whole number", "int64": "a whole number", "float": "a number", "float64": "a number", "boolean": "true or false", "bool": "true or false",
+	"array": "a list", "[]string": "a list of texts", "config.Duration": `a time such as "30s"`, "table": "a table",
+}
+
 // decodeTOML reads TOML strictly: an unknown key, a wrong type or a repeated key is
 // an error that shows the line.
 func (c *Config) decodeTOML(file string, text []byte) error {
@@ -315,6 +326,10 @@ func (c *Config) decodeTOML(file string, text []byte) error {
 		return exit.Usagef("%s has a key that Gazetteer does not know:\n%s", file, text)
 	case errors.As(err, &wrong):
 		row, column := wrong.Position()
+		if wanted := wrongType.FindStringSubmatch(wrong.Error()); wanted != nil {
+			line := strings.Split(string(text), "\n")[row-1]
+			return exit.Usagef("%s:%d:%d: want %s, not %s\n%d| %s", file, row, column, cmp.Or(typeWords[wanted[2]], "another type"), cmp.Or(typeWords[wanted[1]], wanted[1]), row, line)
+		}
 		return exit.Usagef("%s:%d:%d: %v\n%s", file, row, column, wrong, wrong.String())
 	case err != nil:
 		return exit.Usagef("%s: %v", file, err)

@@ -29,7 +29,7 @@ const (
 	FormatFile = "FORMAT"
 
 	lockFile      = "LOCK"                // flock and the holder's pid
-	HeadFile      = "HEAD"                // the last acknowledged sequence, see head
+	headFile      = "HEAD"                // the last acknowledged sequence, see head
 	newSuffix     = privatefile.NewSuffix // of a file before it gets its name
 	rebuiltSuffix = ".rebuilt"            // a compact copy before it replaces the file
 )
@@ -196,7 +196,7 @@ func freeSpace(dir string) (int64, error) {
 	return int64(s.Bavail) * int64(s.Bsize), nil
 }
 
-// head is the content of HeadFile: a lower bound of the acknowledged writes. It is rewritten in
+// head is the content of headFile: a lower bound of the acknowledged writes. It is rewritten in
 // place after each commit and not synced: that costs one system call, survives the death of the
 // process, and is merely older after a loss of power. A file that is behind it has lost
 // acknowledged writes: an older file replaced it, or its newest commit was damaged.

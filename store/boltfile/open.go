@@ -327,7 +327,7 @@ func (f *File) settleIdentity(id identity, lostMeta bool) error {
 	if inFile.id != id.Store {
 		return &DamagedError{Dir: f.dir, File: f.boltPath(), Problem: "belongs to another " + f.schema.Noun + " than " + FormatFile + " names"}
 	}
-	f.head, err = privatefile.Open(filepath.Join(f.dir, HeadFile), os.O_RDWR|os.O_CREATE)
+	f.head, err = privatefile.Open(filepath.Join(f.dir, headFile), os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return fmt.Errorf("data directory: %w", err)
 	}

@@ -103,6 +103,9 @@ func (a *verbs) printCensus(ctx context.Context, server *cli.Client, path string
 }
 
 func describeCensus(r census.Result) string {
+	if r.Hosts == 0 {
+		return fmt.Sprintf("%s: the census of %s, when no host was known: every figure is 0", r.Dir, census.DescribeDate(r.At))
+	}
 	return fmt.Sprintf("%s: the census of %s, with %s, %s and %s, in %s of %.1f MB; it took %.1f s",
 		r.Dir, census.DescribeDate(r.At), cli.Plural(r.Hosts, "host"), cli.Plural(r.Services, "service"), cli.Plural(r.Documents, "document"),
 		cli.Plural(r.Files, "file"), float64(r.Bytes)/1e6, r.TookMS/1000)

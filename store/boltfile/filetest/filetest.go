@@ -91,7 +91,7 @@ func Run(t *testing.T, s Subject) {
 // Names in the directory.
 const (
 	lockFile      = "LOCK"
-	HeadFile      = "HEAD"
+	headFile      = "HEAD"
 	newSuffix     = ".new"
 	rebuiltSuffix = ".rebuilt"
 )

@@ -59,13 +59,13 @@ func checkPrivateFiles(t *testing.T, subject Subject, umask int) {
 		}
 	}
 	modes()
-	for _, name := range []string{boltfile.FormatFile, subject.Name, HeadFile, lockFile} {
+	for _, name := range []string{boltfile.FormatFile, subject.Name, headFile, lockFile} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
 			t.Error(err)
 		}
 	}
 	// A file that somebody made readable for others is made private again.
-	for _, name := range []string{subject.Name, HeadFile, lockFile} {
+	for _, name := range []string{subject.Name, headFile, lockFile} {
 		if err := os.Chmod(filepath.Join(dir, name), 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -382,7 +382,7 @@ func testRollback(t *testing.T, subject Subject) {
 		}, 11, "write 12 was acknowledged"},
 		{"newer meta page zeroed and HEAD lost", func(t *testing.T, dir string, _ []byte) {
 			editFile(t, filepath.Join(dir, subject.Name), func(b []byte) []byte { return olderMeta(b, true) })
-			if err := os.Remove(filepath.Join(dir, HeadFile)); err != nil {
+			if err := os.Remove(filepath.Join(dir, headFile)); err != nil {
 				t.Fatal(err)
 			}
 		}, 11, "one of the two meta pages"},
@@ -442,7 +442,7 @@ func testHeadLost(t *testing.T, subject Subject) {
 	for name, content := range map[string]string{"empty": "", "rubbish": "rubbish", "flipped": "00000000000000000001 00000000000000000009 00000000\n"} {
 		t.Run(name, func(t *testing.T) {
 			dir := subject.closedDir(t, 3)
-			editFile(t, filepath.Join(dir, HeadFile), func([]byte) []byte { return []byte(content) })
+			editFile(t, filepath.Join(dir, headFile), func([]byte) []byte { return []byte(content) })
 			s := subject.openHandle(t, dir)
 			defer s.Close()
 			if seq, _ := s.File().Progress(); seq != 3 {
