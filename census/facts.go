@@ -337,17 +337,22 @@ func leaveOut(d *Document, places map[int]int) []string {
 // the document that yields.
 func findTwins(documents []Document) map[int]int {
 	yields, remains := entry.TwinKinds()
-	keys := map[string][]entry.TwinKeys{}
-	for _, kind := range []document.Kind{yields, remains} {
-		i := slices.IndexFunc(documents, func(d Document) bool { return d.Kind == string(kind) })
-		if i < 0 {
-			return nil
-		}
-		for n := range documents[i].operations {
-			keys[string(kind)] = append(keys[string(kind)], documents[i].operations[n].twinKeys())
-		}
+	find := func(kind document.Kind) int {
+		return slices.IndexFunc(documents, func(d Document) bool { return d.Kind == string(kind) })
 	}
-	return entry.PairTwins(keys[string(yields)], keys[string(remains)])
+	first, second := find(yields), find(remains)
+	if first < 0 || second < 0 {
+		return nil
+	}
+	return entry.PairTwins(documents[first].twinKeys(), documents[second].twinKeys())
+}
+
+func (d *Document) twinKeys() []entry.TwinKeys {
+	keys := make([]entry.TwinKeys, len(d.operations))
+	for n := range d.operations {
+		keys[n] = d.operations[n].twinKeys()
+	}
+	return keys
 }
 
 // uniqueWords returns the texts in lower case and in order, each once, none of them empty.

@@ -42,6 +42,7 @@ type liveDocument struct {
 	Kind       string
 	Digest     string
 	Level      int
+	Stated     int // operations
 	Operations int // those that no other document of the host describes, too
 	Judged     []protocol.Finding
 	Features   []uint32
@@ -83,6 +84,7 @@ type decoded struct {
 	deleted  bool
 	host     *hostRecord
 	document *Document
+	isSame   bool   // the document has the bytes and the operations that it had
 	name     string // of its service
 	changed  time.Time
 	yielding *Document // what yields to the changed document, if there is any
@@ -137,6 +139,11 @@ func (l *Live) decodeDocument(ctx context.Context, r store.Record, d *decoded) e
 			}
 			d.name, d.changed = strings.Clone(protocol.ClipBytes(record.Service.Name, maxListedName)), record.ChangedAt
 			documents = append(documents, newDocument(&record, protocol.Tokens(string(body))))
+			if d.isSame = l.hasDocument(d.parts[1], &documents[0]); d.isSame { // what it shares with another one does not change, either
+				d.document = &documents[0]
+				d.document.Counted, d.document.operations = d.document.Verbs, nil
+				return nil
+			}
 		}
 	}
 	if other := otherTwin(d.parts); other != "" {
@@ -166,6 +173,18 @@ func (l *Live) decodeDocument(ctx context.Context, r store.Record, d *decoded) e
 		}
 	}
 	return nil
+}
+
+// hasDocument reports whether a document of a host has the same bytes and as many operations as before.
+func (l *Live) hasDocument(host string, d *Document) bool {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	id, known := l.ids[host]
+	return known && slices.ContainsFunc(l.rows[id].Documents, d.isSameAs)
+}
+
+func (d *Document) isSameAs(old liveDocument) bool {
+	return old.Kind == d.Kind && old.Digest == d.Digest && old.Stated == len(d.Verbs)
 }
 
 // otherTwin returns the key of the document that can describe the same operations as that with a key of
@@ -218,14 +237,24 @@ func (l *Live) applyChange(d *decoded, touched map[uint32]bool) {
 		if len(d.parts) != 3 {
 			return
 		}
-		h.Documents = slices.DeleteFunc(h.Documents, func(old liveDocument) bool { return old.Kind == d.parts[2] })
+		var before liveDocument
+		h.Documents = slices.DeleteFunc(h.Documents, func(old liveDocument) bool {
+			if old.Kind == d.parts[2] {
+				before = old
+			}
+			return old.Kind == d.parts[2]
+		})
 		if !d.deleted {
 			doc := d.document
 			live := liveDocument{
-				Kind: strings.Clone(d.parts[2]), Digest: doc.Digest, Level: doc.Level, Judged: doc.judged, Features: l.featureNumbers(documentFeatures(doc)), Fetched: doc.Fetched,
+				Kind: strings.Clone(d.parts[2]), Digest: doc.Digest, Level: doc.Level, Stated: len(doc.Verbs), Judged: doc.judged, Features: l.featureNumbers(documentFeatures(doc)), Fetched: doc.Fetched,
 				Name: d.name, Changed: d.changed,
 			}
-			l.countVerbs(&live, doc.Counted)
+			if d.isSame && doc.isSameAs(before) {
+				live.Operations, live.Verbs, live.VerbCounts = before.Operations, before.Verbs, before.VerbCounts
+			} else {
+				l.countVerbs(&live, doc.Counted)
+			}
 			h.Documents = append(h.Documents, live)
 			slices.SortFunc(h.Documents, func(a, b liveDocument) int { return strings.Compare(a.Kind, b.Kind) })
 		}

@@ -17,7 +17,8 @@ import (
 	"gazetteer/store"
 )
 
-// snapshotFormat is the number of the layout of a snapshot. Another number is no use.
+// snapshotFormat is the number of the layout of a snapshot, and of the rule by which operations of two
+// documents are the same. Another number is no use.
 const snapshotFormat = 5
 
 // snapshotHead begins a snapshot; the hosts follow.
