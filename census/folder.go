@@ -53,7 +53,7 @@ type Result struct {
 }
 
 // ErrExists is wrapped by the error of [Write] for a folder that exists already.
-var ErrExists = errors.New("it exists already: name a folder that does not")
+var ErrExists = errors.New("the folder exists already: name one that does not")
 
 // partialSuffix ends the name of a folder that is not whole yet.
 const partialSuffix = ".partial"

@@ -46,7 +46,7 @@ func (a *Operator) writeCensus(_ context.Context, in *censusInput) (*route.Strea
 	}
 	dir := filepath.Clean(in.Dir)
 	if census.CheckFolder(dir) != nil {
-		return nil, route.NewProblem(route.BadParameter, "the folder cannot be made: "+census.ErrExists.Error(), "").WithLocation(route.Location{Parameter: "dir"})
+		return nil, route.NewProblem(route.BadParameter, census.ErrExists.Error(), "").WithLocation(route.Location{Parameter: "dir"})
 	}
 	return &route.StreamOutput{Body: func(ctx huma.Context) { a.streamCensus(ctx, dir, at) }}, nil
 }
