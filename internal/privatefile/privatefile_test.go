@@ -45,3 +45,21 @@ func TestOpenMakesFilesPrivate(t *testing.T) {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
 }
+
+// TestForeignDirectory checks that root refuses a directory of another user, who could not read what
+// root makes there. Nobody else can make such a directory, or needs the check.
+func TestForeignDirectory(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	if err := os.Mkdir(dir, DirMode); err != nil {
+		t.Fatal(err)
+	}
+	if err := CheckDir(dir); err != nil {
+		t.Fatal(err)
+	}
+	if os.Chown(dir, 65534, 65534) != nil {
+		return // only root may
+	}
+	if err := CheckDir(dir); err == nil || !strings.Contains(err.Error(), "belongs to the user") || !strings.Contains(err.Error(), "sudo -u ") {
+		t.Errorf("it says %v", err)
+	}
+}
