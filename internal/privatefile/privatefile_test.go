@@ -3,6 +3,7 @@ package privatefile
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
