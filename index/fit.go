@@ -48,9 +48,10 @@ const (
 	// otherKind is the factor of the fit of an operation with another kind of effect than the
 	// requested one, for example one that reads although something must be created.
 	otherKind = 0.5
-	// changesAnswer is the maximum fit of an operation that changes the world if the request is a
-	// question: such an operation is far.
-	changesAnswer = 0.19
+	// noAnswer is the maximum fit of an operation that does not answer a question, because it changes the
+	// world, or does not have what the question asks for (when does the library close, FIND /books): such
+	// an operation is far.
+	noAnswer = 0.19
 	// shortRequest is the importance of the words of a short request, three words that tell much. A
 	// longer one has details that no document says, so its share of covered words grows with its
 	// length to the power of detailPower.
@@ -114,12 +115,16 @@ func (s *searcher) fitOf(why *Why, operation *preparedOperation, cosine float32)
 		return 1
 	}
 	var covered, absent, all float64
+	answers := true
 	for i, importance := range s.importance {
 		credit := why.creditOf(&s.request.Words[i])
 		all += importance
 		covered += importance * credit
 		if s.absent[i] && credit <= nearMatch {
 			absent += importance * (1 - credit)
+		}
+		if s.request.Words[i].Essential && credit <= nearMatch {
+			answers = false
 		}
 	}
 	fit := 1.0
@@ -134,8 +139,8 @@ func (s *searcher) fitOf(why *Why, operation *preparedOperation, cosine float32)
 	if wanted := s.request.Act.Wanted; wanted != 0 && class != 0 && wanted&class == 0 {
 		fit *= otherKind
 	}
-	if s.request.Act.IsNotAnsweredBy(class, operation.changes) {
-		fit = min(fit, changesAnswer)
+	if !answers || s.request.Act.IsNotAnsweredBy(class, operation.changes) {
+		fit = min(fit, noAnswer)
 	}
 	return math.Round(fit*fitDigits) / fitDigits
 }

@@ -345,6 +345,32 @@ func TestPhrases(t *testing.T) {
 	}
 }
 
+// TestOpeningHours checks that questions for the hours of a place are answered by operations that tell
+// them, and that everything else is far from them.
+func TestOpeningHours(t *testing.T) {
+	library := agis("library.test", "FIND /books: Finds books of the library by title", "RENEW /loan: Renews the loan of a library book")
+	without, _ := indexed(t, append(everydayServices(), library)...)
+	with, _ := indexed(t, append(everydayServices(), library, agis("hours.test", "SHOW /opening-hours: Shows the opening hours of the library"))...)
+	for _, asked := range []string{
+		"when does the library close", "is the library open on sunday", "what time does the library open today", "until when is the library open",
+		"à quelle heure ferme la bibliothèque ?", "¿está abierta la biblioteca el domingo?", "ist die Bibliothek am Sonntag geöffnet?", "図書館は何時に閉まりますか",
+	} {
+		for _, h := range search(t, without, query.Query{Words: asked}).Hits {
+			if !h.Far {
+				t.Errorf("%q: %s at %s is near, %v", asked, h.Operation.ID, h.Host, h.Fit)
+			}
+		}
+		if hits := search(t, with, query.Query{Words: asked}).Hits; len(hits) == 0 || !slices.ContainsFunc(hits[:min(3, len(hits))], func(h Hit) bool { return h.Host == "hours.test" && !h.Far }) {
+			t.Errorf("%q: the hours are not near among the first three: %q", asked, named(Result{Hits: hits}))
+		}
+	}
+	for _, asked := range []string{"open the books of the library", "which books are open to loan"} {
+		if hits := search(t, without, query.Query{Words: asked}).Hits; len(hits) == 0 || hits[0].Far {
+			t.Errorf("%q is taken for a question for hours", asked)
+		}
+	}
+}
+
 // TestNarrowerNameFirst checks that of operations of one host that do what was asked, the one without
 // another thing in its name is first, on a page of any size.
 func TestNarrowerNameFirst(t *testing.T) {

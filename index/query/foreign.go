@@ -94,6 +94,9 @@ func parseForeign(a analysis.Analyzer, language, text string) Request {
 	if asksForFact(language, text) {
 		r.Act = Act{Wanted: Reading, Question: true}
 	}
+	if at := slices.IndexFunc(spoken, func(w string) bool { return slices.Contains(openWords, w) }); at >= 0 && (r.Act.Question || strings.ContainsAny(text, "?？")) {
+		r.Words = append(r.Words, Word{Asked: spoken[at], Meanings: tokens.Tokenize(a, openingHours), Weight: essentialWeight, Essential: true})
+	}
 	r.Acts = []Act{r.Act}
 	return r
 }

@@ -20,6 +20,10 @@ var askedFor = []struct{ question, words string }{
 // questionWeight is the weight of a word that a question implies.
 const questionWeight = 0.5
 
+// essentialWeight is that of a word which only tells whether an operation answers: of the operations
+// that have it, most are about something else.
+const essentialWeight = 0.05
+
 // addQuestions adds the words that the questions of a request imply, direct ones and indirect ones:
 // "how far is it", "find out how far it is".
 func (r *Request) addQuestions(a analysis.Analyzer, fields []string, from int, clauses []int) {
@@ -35,7 +39,11 @@ func (r *Request) addQuestions(a analysis.Analyzer, fields []string, from int, c
 		words := strings.Fields(strings.ToLower(strings.Join(fields[start:end], " ")))
 		introduction := introducesQuestion(words)
 		if question, implied := impliedWords(words[introduction:], introduction > 0 || start == from && from > 0); implied != "" {
-			r.Words = append(r.Words, Word{Asked: question, Meanings: tokens.Tokenize(a, implied), Clause: clauses[start], Weight: questionWeight})
+			w := Word{Asked: question, Meanings: tokens.Tokenize(a, implied), Clause: clauses[start], Weight: questionWeight}
+			if implied == openingHours {
+				w.Weight, w.Essential = essentialWeight, true
+			}
+			r.Words = append(r.Words, w)
 			done = clauses[start]
 		}
 	}
@@ -47,6 +55,9 @@ func impliedWords(words []string, indirect bool) (question, implied string) {
 	text := strings.Join(words, " ")
 	if strings.HasPrefix(text, "how far") && slices.ContainsFunc(words, func(w string) bool { return slices.Contains(progressWords, normalizeWord(w)) }) {
 		return "how far", "progress status"
+	}
+	if asksForHours(words) {
+		return words[0], openingHours
 	}
 	for _, q := range askedFor {
 		if strings.HasPrefix(text, q.question) {
@@ -99,6 +110,34 @@ func askedAttribute(words []string) string {
 		return "status"
 	}
 	return ""
+}
+
+// openingHours are the words of operations that tell when a place is open.
+const openingHours = "hours schedule timetable"
+
+// openWords are the words for what a place does at its opening hours.
+var openWords = strings.Fields("open opens opened close closes closed shut shuts")
+
+// asksForHours reports whether words ask when a place is open: what time does the chemist close, is the
+// library open on sunday, until when is the pool open. "which issues are open" does not.
+func asksForHours(words []string) bool {
+	at := slices.IndexFunc(words, func(w string) bool {
+		return slices.Contains(openWords, normalizeWord(w))
+	})
+	if at < 2 {
+		return false
+	}
+	text := strings.Join(words, " ") + " "
+	for _, question := range []string{"when do ", "when does ", "when is ", "when will ", "when are ", "what time ", "how late ", "how long is ", "how long are ", "until when ", "till when ", "until what time ", "from when "} {
+		if strings.HasPrefix(text, question) {
+			return true
+		}
+	}
+	first := normalizeWord(words[0])
+	if first != "is" && first != "are" || !slices.Contains([]string{"the", "my", "your", "our", "that", "this"}, normalizeWord(words[1])) {
+		return false
+	}
+	return at == len(words)-1 || slices.Contains(slices.Concat(timeWords, strings.Fields("on at until till right still today late")), normalizeWord(words[at+1]))
 }
 
 // asksForState reports whether words ask whether something has happened to a thing: has my parcel

@@ -19,6 +19,9 @@ type Word struct {
 	// Identifies reports whether the word may identify a thing: an order number, a name, but no
 	// number of nights and no place.
 	Identifies bool
+	// Essential is set for what a question asks for and does not say in a word of its own, such as the
+	// opening hours: an operation without it gives no answer.
+	Essential bool
 	// Argument reports whether the word names an argument of a request in the form of a function.
 	Argument bool
 	// Meanings contains the English translations of a foreign word, or the corrections of a
