@@ -37,7 +37,7 @@ hosts who want to know what this crawler does.
   gazetteer crawl-log --limit 1 www.example.com
   gazetteer --json crawl-log www.example.com
 
-Exit code 1 if the host is unknown.`,
+Times are in UTC. Exit code 1 if the host is unknown.`,
 		Args: cli.ExactArgs(1, "one HOST"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if limit < 1 {

@@ -52,7 +52,8 @@ has no other effect.
   gazetteer inbox rules                 who may write to it
 
 With --save DIR each new envelope is written to DIR/ID.json, and the relay's receipt to
-DIR/ID.receipt, for gazetteer envelope check. With --keep the mail stays at the relay.`,
+DIR/ID.receipt, for gazetteer envelope check. With --keep the mail stays at the relay.
+Times are in UTC.`,
 		Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return v.WithServer(c.Context(), cli.Registry, func(server *cli.Client) error { return v.pullMail(c.Context(), server, f) })

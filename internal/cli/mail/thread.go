@@ -22,7 +22,7 @@ func (v *verbs) threadCommand() *cobra.Command {
 		Short: "Show the messages and the state of a negotiation",
 		Long: `Thread draws the messages of a negotiation between the two agents, each with the state
 after it, from the mailbox beside the key file and without a server. ID is the beginning of
-a thread's id; without one, all threads are listed.
+a thread's id; without one, all threads are listed. Times are in UTC.
 
   gazetteer thread
   gazetteer thread 9b1d

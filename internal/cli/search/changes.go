@@ -52,7 +52,7 @@ func (a *verbs) changesCommand() *cobra.Command {
 		Short: "Show the newest changes of services and agents",
 		Long: `Changes shows the newest entries of the feed of changes, oldest first: services
 that appear, change, disappear and return, and agents. With --follow it prints new
-entries as they arrive, and reconnects by itself.
+entries as they arrive, and reconnects by itself. Times are in UTC.
 
   gazetteer changes --severity medium
   gazetteer changes --host shop.example --follow

@@ -28,7 +28,7 @@ func (a *verbs) explainCommand() *cobra.Command {
 the five states (reachable, well-formed, conformant, consistent, answers), with the
 rule and the line for each state that fails; the requests of the last visit; the
 changes of the states in the last thirty days; the hosts that link to it; what a new
-visit would do, and when the next one is due.
+visit would do, and when the next one is due. Times are in UTC.
 
   gazetteer explain www.example.com
   gazetteer --json explain www.example.com
