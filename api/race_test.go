@@ -16,8 +16,9 @@ import (
 	"gazetteer/registry"
 )
 
-// racers is how many clients want the same at once.
-const racers = 64
+// racers is how many clients want the same at once: fewer than the changes that one agent may have in an
+// hour (60), of which each takes one until it is refused.
+const racers = 48
 
 // sendTogether lets all requests go at once, over connections of their own, and returns
 // how many were answered with each status.
