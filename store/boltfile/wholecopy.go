@@ -204,35 +204,36 @@ func copyChangedPages(before, after, to *bolt.Bucket) (changed int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	for id := range oldLeaves {
-		if leaves[id] {
-			continue
-		}
-		keys, err := old.leafKeys(id)
-		if err != nil {
-			return changed, err
-		}
-		n, err := deleteGone(keys, after, to)
+	gone, err := old.keysOfOthers(oldLeaves, leaves)
+	if err != nil {
+		return 0, err
+	}
+	if changed, err = deleteGone(gone, after, to); err != nil {
+		return changed, err
+	}
+	written, err := pages.keysOfOthers(leaves, oldLeaves)
+	for _, k := range written {
+		n, err := copyEntry(k, before, after, to)
 		if changed += n; err != nil {
 			return changed, err
 		}
 	}
+	return changed, err
+}
+
+// keysOfOthers returns the keys of the leaf pages that are not among others.
+func (p pageMap) keysOfOthers(leaves, others map[uint64]bool) (keys [][]byte, err error) {
 	for id := range leaves {
-		if oldLeaves[id] {
+		if others[id] {
 			continue
 		}
-		keys, err := pages.leafKeys(id)
+		more, err := p.leafKeys(id)
 		if err != nil {
-			return changed, err
+			return nil, err
 		}
-		for _, k := range keys {
-			n, err := copyEntry(k, before, after, to)
-			if changed += n; err != nil {
-				return changed, err
-			}
-		}
+		keys = append(keys, more...)
 	}
-	return changed, nil
+	return keys, nil
 }
 
 // deleteGone deletes the entries with these keys that after does not have.

@@ -132,9 +132,10 @@ server says so at its start and signs nothing that contradicts it.`,
 			}
 			_, err = fmt.Fprintf(a.Out, "%s restored from the backup of %s: the store up to write %d, and %s of the transparency log\n",
 				config.DataDir, m.Created.Format("2006-01-02 15:04:05 UTC"), m.Seq, cli.Plural(int(m.Leaves), "leaf"))
-			if copied := server.CheckpointCopy(config, m.Store); leavesSigned(copied) > m.Leaves {
+			copied := server.CheckpointCopy(config, m.Store)
+			if signed := leavesSigned(copied); signed > m.Leaves {
 				fmt.Fprintf(a.Err, "Newer than the backup: %s has a checkpoint of %s. The server will refuse to sign another tree: put back a newer backup, or see docs/log.md, Protection against forks.\n",
-					copied, cli.Plural(int(leavesSigned(copied)), "leaf"))
+					copied, cli.Plural(int(signed), "leaf"))
 			}
 			return err
 		},
