@@ -70,10 +70,9 @@ func (s *searcher) compareName(o *preparedOperation) nameWords {
 	for _, t := range o.terms[entry.ActField].terms {
 		known := t.Stem == verb // another verb is no other thing
 		for i, w := range s.request.Words {
-			for _, term := range slices.Concat(w.Terms, w.Meanings) {
-				if term.Stem == t.Stem {
-					n.asked[i], known = true, true
-				}
+			has := func(term tokens.Token) bool { return term.Stem == t.Stem }
+			if slices.ContainsFunc(w.Terms, has) || slices.ContainsFunc(w.Meanings, has) {
+				n.asked[i], known = true, true
 			}
 		}
 		if !known {
