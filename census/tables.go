@@ -9,6 +9,7 @@ import (
 
 	"gazetteer/conformance"
 	"gazetteer/document"
+	"gazetteer/document/diff"
 	"gazetteer/lint/format"
 	"gazetteer/registry"
 	"gazetteer/web/plot"
@@ -228,7 +229,7 @@ func (f *Figures) changesTable() Table {
 
 func (f *Figures) severitiesTable() Table {
 	t := Table{Name: "severities", Title: "Severity of changes", Columns: []string{"severity", "changes"},
-		Definition: "Each new version of the 30 days before the date is compared with the one before it. The severity is that of its worst change for callers: high (a call goes elsewhere or does something else), medium (a call can fail or cost more), low (anything else that callers notice), none (the same meaning). Not compared are versions whose bytes are not stored or cannot be read."}
+		Definition: "Each new version of the 30 days before the date is compared with the one before it. The severity is that of its worst change for callers; " + diff.Meaning + "; none: the same meaning. Not compared are versions whose bytes are not stored or cannot be read."}
 	var bars []plot.Bar
 	for _, s := range f.Severities {
 		t.Rows = append(t.Rows, Row{Cells: []string{s.Severity, fmt.Sprint(s.Changes)}})

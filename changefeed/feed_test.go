@@ -228,6 +228,34 @@ func TestFilters(t *testing.T) {
 	}
 }
 
+// TestDomainTitles checks that the claim of a domain, its proof and its loss have titles of their own.
+func TestDomainTitles(t *testing.T) {
+	w := newWorld(t, 0)
+	claimed := registry.Domain{Name: "shop.example", Requested: began}
+	proved, lost := claimed, claimed
+	proved.Since, proved.Checked = began.Add(time.Second), began.Add(time.Second)
+	lost.Since, lost.Withdrawn = proved.Since, began.Add(time.Hour)
+	for i, c := range []struct {
+		actor   string
+		at      time.Time
+		domains []registry.Domain
+		want    string
+	}{
+		{registry.ActorOwner, began, []registry.Domain{claimed}, "claimed the domain shop.example"},
+		{registry.ActorSystem, proved.Checked, []registry.Domain{proved}, "proved the domain shop.example"},
+		{registry.ActorSystem, lost.Withdrawn, []registry.Domain{lost}, "lost the proof of the domain shop.example"},
+		{registry.ActorOwner, began.Add(2 * time.Hour), nil, "changed its domains"},
+	} {
+		w.apply(store.Put(store.EntryKey("AIR-1", i+1), mustJSON(registry.HistoryEntry{
+			N: i + 1, AirID: "AIR-1", Event: registry.EventDomain, Actor: c.actor, At: c.at, Agent: &registry.Agent{AirID: "AIR-1", Name: "Concierge", Domains: c.domains},
+		})))
+		items := w.items(changefeed.Filter{Agents: []string{"AIR-1"}})
+		if got := items[len(items)-1].Title; got != "Agent AIR-1 (“Concierge”) "+c.want {
+			t.Errorf("entry %d: %q, want %q", i+1, got, c.want)
+		}
+	}
+}
+
 // TestAlternatingVersionsAreOneItem checks that a document whose versions alternate each hour is
 // one item that counts, beside the two that told the first versions.
 func TestAlternatingVersionsAreOneItem(t *testing.T) {

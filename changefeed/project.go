@@ -392,7 +392,7 @@ func (p *projection) readEntry(r store.Record, airID string) error {
 		item.Kind = kind
 	}
 	item.Severity = agentSeverities[item.Kind]
-	var texts titleTexts
+	texts := titleTexts{domain: describeDomain(e)}
 	if e.Agent != nil {
 		texts.name = e.Agent.Name
 	}

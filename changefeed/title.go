@@ -1,19 +1,22 @@
 package changefeed
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode"
 
 	"gazetteer/document"
 	"gazetteer/document/diff"
+	"gazetteer/registry"
 )
 
 // titleTexts are what a title says beside the item.
 type titleTexts struct {
 	name       string // of the service or agent
 	operations int
-	hosts      int // that were withdrawn together
+	hosts      int    // that were withdrawn together
+	domain     string // what happened to a domain of an agent, "" for anything else
 }
 
 // isPlain reports whether a character shows as itself and has a place in XML.
@@ -60,7 +63,7 @@ func titleOf(i *Item, t titleTexts) string {
 		}
 		return i.Host + describeStates(i.States)
 	}
-	return "Agent " + i.Agent + name + " " + describeEvent(i)
+	return "Agent " + i.Agent + name + " " + cmp.Or(t.domain, describeEvent(i))
 }
 
 // describeDocument names the first document of an item.
@@ -173,4 +176,24 @@ func describeEvent(i *Item) string {
 		return text
 	}
 	return "changed"
+}
+
+// describeDomain says what an entry did to a domain of its agent, or returns "" if that cannot be
+// told, as for a domain that was given up.
+func describeDomain(e registry.HistoryEntry) string {
+	if e.Event != registry.EventDomain || e.Agent == nil {
+		return ""
+	}
+	for _, d := range e.Agent.Domains {
+		byOwner := e.Actor == registry.ActorOwner
+		switch {
+		case byOwner && d.Requested.Equal(e.At):
+			return "claimed the domain " + cleanText(d.Name, 120)
+		case !byOwner && d.Withdrawn.Equal(e.At):
+			return "lost the proof of the domain " + cleanText(d.Name, 120)
+		case !byOwner && d.Checked.Equal(e.At) && d.Proved():
+			return "proved the domain " + cleanText(d.Name, 120)
+		}
+	}
+	return ""
 }

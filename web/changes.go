@@ -25,6 +25,7 @@ type changesView struct {
 	Changes    []changeView
 	First      bool   // the list begins here
 	Older      string // address of the next page, "" on the last
+	Meaning    string // of the severities
 	Feeds      string // query of the feeds with the same filters, "" for none
 }
 
@@ -39,7 +40,7 @@ type changeView struct {
 
 // changesPage shows hosts and documents that appeared, changed, disappeared or came back.
 func (p *Pages) changesPage(c *gin.Context) (frame.WebPage, error) {
-	v := changesView{Host: strings.TrimSpace(c.Query("host")), Severity: c.Query("severity"), Severities: []string{"none", "low", "medium", "high"}}
+	v := changesView{Host: strings.TrimSpace(c.Query("host")), Meaning: diff.Meaning, Severity: c.Query("severity"), Severities: []string{"none", "low", "medium", "high"}}
 	filter := changefeed.Filter{}
 	filters := url.Values{}
 	if v.Host != "" {

@@ -219,6 +219,10 @@ func (s sample) Namespaces(context.Context) ([]index.ValueCount, error) {
 	return []index.ValueCount{{Value: s.word("acme"), Operations: 3, Services: 1}, {Value: "dining", Operations: 5, Services: 2}}, s.err
 }
 
+func (s sample) NamespaceClaim(_ context.Context, host, _ string) (answer.Claim, bool, error) {
+	return answer.Claim{Host: host, Relation: "foreign-name", Proof: s.word("the namespace is the name of another domain")}, true, s.err
+}
+
 func (s sample) Namespace(_ context.Context, name string) (answer.Namespace, error) {
 	return answer.Namespace{
 		NamespaceCount: answer.NamespaceCount{Namespace: name, Operations: 5, Services: 2},

@@ -28,21 +28,23 @@ type serviceView struct {
 	Published   bool // the host publishes at least one document
 	Facts       []fact
 	TestSet     bool
-	Docs        frame.ExternalLink
-	Operations  []listedOperation
-	Total       int // operations of all documents
-	First       int
-	Last        int
-	Pages       frame.PageLinks
-	Agents      *joinedView // nil where no agents are kept
-	DataClasses []document.DataClass
-	Documents   []documentView
-	MoreClasses int
-	Related     []string
-	MoreRelated int
-	Similar     []similarView
-	State       stateView
-	Explained   explanationView
+	// NamespaceWarning says that the namespace is the name of another domain, "" if it is not.
+	NamespaceWarning string
+	Docs             frame.ExternalLink
+	Operations       []listedOperation
+	Total            int // operations of all documents
+	First            int
+	Last             int
+	Pages            frame.PageLinks
+	Agents           *joinedView // nil where no agents are kept
+	DataClasses      []document.DataClass
+	Documents        []documentView
+	MoreClasses      int
+	Related          []string
+	MoreRelated      int
+	Similar          []similarView
+	State            stateView
+	Explained        explanationView
 }
 
 // A fact is one line of the head of a service.
@@ -151,6 +153,13 @@ func (p *Pages) servicePage(c *gin.Context) (frame.WebPage, error) {
 		return frame.WebPage{Status: http.StatusSeeOther, Location: frame.ServicePath(s.Host)}, nil
 	}
 	v := p.serviceHead(s)
+	claim, found, err := p.answers.NamespaceClaim(c.Request.Context(), host, s.Namespace)
+	if err != nil {
+		return frame.WebPage{}, err
+	}
+	if found && claim.Foreign() {
+		v.NamespaceWarning = concernWords[claim.Relation] + ": " + claim.Proof + "."
+	}
 	explained, err := p.answers.ExplainService(c.Request.Context(), s)
 	if err != nil {
 		return frame.WebPage{}, err

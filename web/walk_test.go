@@ -280,6 +280,7 @@ func (h *testServer) places() []place {
 		{"similar", "/services/doctor.test", "#similar ~ .cards", "both offer"},
 		{"namespace", "/namespaces/taxi", ".hits", "ESTIMATE"},
 		{"namespace-of-several", "/namespaces/acme-reservations", "#care + ul", "Perhaps squatting"},
+		{"service-of-foreign-name", "/services/last-tables.test", "h1 ~ [role=note]", "Perhaps squatting"},
 		{"data-classes", "/data-classes", ".directory", "appointment"},
 		{"verbs-none", "/verbs?q=zzz", ".empty", "Show all"},
 		{"data-class", "/data-classes/appointment", ".hits", "haircut"},

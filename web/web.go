@@ -54,6 +54,8 @@ type Answers interface {
 	AgentsOf(ctx context.Context, host string) (join.Joined, error)
 	// Namespace returns who uses a namespace, and with what right.
 	Namespace(ctx context.Context, name string) (answer.Namespace, error)
+	// NamespaceClaim returns the evidence of one host for a namespace; false if it declares none.
+	NamespaceClaim(ctx context.Context, host, namespace string) (answer.Claim, bool, error)
 	// DataClass returns the services that declare a data class.
 	DataClass(ctx context.Context, name string) (answer.DataClass, error)
 	// Verbs lists every verb that is offered, in order of verb.

@@ -145,6 +145,34 @@ func (a *Answers) readClaim(ctx context.Context, host, namespace string) (Claim,
 	return best, true, nil
 }
 
+// NamespaceClaim is the evidence of one host for the namespace of its documents, false if it
+// declares none.
+func (a *Answers) NamespaceClaim(ctx context.Context, host, namespace string) (Claim, bool, error) {
+	namespace = strings.ToLower(strings.TrimSpace(namespace))
+	if namespace == "" {
+		return Claim{}, false, nil
+	}
+	claim, found, err := a.readClaim(ctx, host, namespace)
+	if err != nil || !found {
+		return Claim{}, false, err
+	}
+	owner, err := a.namespaceOwner(ctx, namespace)
+	if err != nil {
+		return Claim{}, false, err
+	}
+	bearers, err := a.hostsNamedLike(ctx, namespace)
+	if err != nil {
+		return Claim{}, false, err
+	}
+	claim.judgeRelation(namespace, owner, bearers)
+	return claim, true, nil
+}
+
+// Foreign reports whether the namespace is the name of somebody else's domain.
+func (c Claim) Foreign() bool {
+	return c.Relation == relationForeignName || c.Relation == relationForeignDomain
+}
+
 // judgeRelation completes a claim: owner is the registrable domain that the namespace
 // names, "" for none, and bearers are the known hosts whose domain bears its name.
 func (c *Claim) judgeRelation(namespace, owner string, bearers []string) {

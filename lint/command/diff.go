@@ -38,8 +38,10 @@ the format to compare; without it, the first format that both have is compared.
   ` + w.Program + ` diff --fail-on high agis.yaml https://api.example.com/agis.yaml
   ` + w.Program + ` diff --url https://example.com/.well-known/ai old.json new.json
 
-Severities: high changes whom callers reach, trust or harm; medium breaks callers
-or costs them more; low needs no action.
+Severities
+  high     a call goes elsewhere, is protected less or does something else
+  medium   a call can fail or cost more
+  low      anything else that callers notice
 
 Exit codes: 0 nothing at or above --fail-on, 1 something at or above it, 2 wrong
 use, 3 something could not be read or compared.`,

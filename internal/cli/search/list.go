@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -188,7 +189,11 @@ func (a *verbs) showService(ctx context.Context, c *cli.Client, host string) err
 	style := cli.NewStyle(a.Out)
 	fmt.Fprintln(a.Out, strings.TrimSpace(style.Bold(s.Host)+"  "+format.Visible(s.Name)))
 	a.printDetail("does", s.Description)
-	a.printDetail("names", s.Namespace)
+	remark, err := squattingRemark(ctx, c, s)
+	if err != nil {
+		return err
+	}
+	a.printDetail("names", s.Namespace+remark)
 	a.printDetail("domain", s.Domain)
 	now := a.Environment.Now()
 	for _, d := range s.Documents {
@@ -212,6 +217,27 @@ func (a *verbs) showService(ctx context.Context, c *cli.Client, host string) err
 	}
 	a.PrintNextSteps("More:", a.FormatCommand("search --long host:"+s.Host), a.FormatCommand("explain "+s.Host))
 	return nil
+}
+
+// squattingRemark says that the namespace of a service is the name of somebody else's domain, or
+// returns "".
+func squattingRemark(ctx context.Context, c *cli.Client, s answer.Service) (string, error) {
+	if s.Namespace == "" {
+		return "", nil
+	}
+	var n answer.Namespace
+	if _, err := c.GetJSON(ctx, "/api/v1/namespaces/"+url.PathEscape(s.Namespace), &n); err != nil {
+		if e := (*exit.Error)(nil); errors.As(err, &e) && e.Code == exit.NotFound {
+			return "", nil // its document is not indexed yet
+		}
+		return "", err
+	}
+	for _, claim := range n.Claims {
+		if claim.Host == s.Host && claim.Foreign() {
+			return " (perhaps squatting: " + claim.Proof + ")", nil
+		}
+	}
+	return "", nil
 }
 
 // describedElsewhere reports whether a document describes a verb beyond its name.
