@@ -94,7 +94,7 @@ func (s *searcher) weighRequest() error {
 // isAbsent reports whether no operation and no service has a word of the request. Names and values are
 // arguments, of which nothing says whether there is an operation for them.
 func (s *searcher) isAbsent(w *query.Word) (bool, error) {
-	if w.Name || w.Weight <= query.NameWeight || slices.Contains(numbers, strings.ToLower(w.Asked)) {
+	if w.Name || w.Whole || w.Weight <= query.NameWeight || slices.Contains(numbers, strings.ToLower(w.Asked)) {
 		return false, nil
 	}
 	for _, terms := range [...][]tokens.Token{w.Terms, w.Meanings} {
@@ -175,7 +175,7 @@ func (w *Why) creditOf(asked *query.Word) float64 {
 	credit := 0.0
 	for _, m := range w.Matched {
 		switch {
-		case m.Term != asked.Asked:
+		case m.Term != asked.Asked && (asked.Compound == "" || m.Term != asked.Compound):
 		case m.Kind == matchVector:
 			credit = max(credit, nearMatch)
 		case m.Field == entry.CtxField.String():
@@ -199,7 +199,7 @@ func (x *Index) importanceOf(w *query.Word) float64 {
 	}
 	importance := float64(length)
 	switch {
-	case slices.Contains(pronouns, strings.ToLower(w.Asked)):
+	case w.Whole, slices.Contains(pronouns, strings.ToLower(w.Asked)):
 		return 0
 	case slices.Contains(numbers, strings.ToLower(w.Asked)):
 		return unknownCode

@@ -21,11 +21,11 @@ func parseForeign(a analysis.Analyzer, language, text string) Request {
 	left := maxTerms
 	var spoken []string // the request in English words, in their order
 	asks := false
-	add := func(asked string, meanings []string) {
+	add := func(asked, compound string, meanings []string) {
 		terms := tokens.Tokenize(a, tokens.PrepareText(asked))
 		terms = terms[:min(len(terms), left)]
 		left -= len(terms)
-		w := Word{Asked: strings.TrimFunc(asked, unicode.IsPunct), Terms: terms, Weight: 1}
+		w := Word{Asked: strings.TrimFunc(asked, unicode.IsPunct), Terms: terms, Weight: 1, Native: true, Compound: compound}
 		switch {
 		case isValue(asked):
 			w.Weight = valueWeight
@@ -59,11 +59,19 @@ func parseForeign(a analysis.Analyzer, language, text string) Request {
 		}
 		parts := translate.Translate(of, field)
 		var meanings []string
+		compound := ""
+		if of == translate.German && len(parts) == 2 {
+			compound = strings.TrimFunc(field, unicode.IsPunct)
+			add(compound, "", nil)
+			if n := len(r.Words); n > 0 && r.Words[n-1].Asked == compound {
+				r.Words[n-1].Whole = true
+			}
+		}
 		for _, p := range parts {
 			switch {
 			case len(p.Meanings) == 0:
 				if of != translate.Korean {
-					add(p.Text, nil)
+					add(p.Text, compound, nil)
 				}
 			case p.Meanings[0] == translate.Nothing:
 			case p.Meanings[0] == translate.Question:
@@ -73,14 +81,14 @@ func parseForeign(a analysis.Analyzer, language, text string) Request {
 			default:
 				spoken = append(spoken, spokenMeaning(p.Meanings))
 				if of != translate.Korean {
-					add(p.Text, p.Meanings)
+					add(p.Text, compound, p.Meanings)
 				}
 				meanings = append(meanings, p.Meanings...)
 			}
 		}
 		// A Korean word includes its particle, and is looked for as a whole.
 		if of == translate.Korean && (len(meanings) > 0 || !slices.ContainsFunc(parts, isMark)) {
-			add(field, meanings)
+			add(field, "", meanings)
 		}
 	}
 	if slices.Contains(spoken, "translate") {

@@ -7,6 +7,7 @@ import (
 	"github.com/blevesearch/bleve/v2/analysis"
 
 	"gazetteer/index/tokens"
+	"gazetteer/protocol/english"
 )
 
 // askedFor are words that questions imply but do not contain.
@@ -260,7 +261,7 @@ func (r *Request) addConversion(a analysis.Analyzer, lower []string, from int, c
 		for _, c := range conversions {
 			switch {
 			case into > 0 && containsAny(lower[i+1:into], c.from) && containsAny(lower[into+1:end], c.to):
-			case into == 0 && source > 0 && containsAny(lower[source-1:source], c.to) && containsAny(lower[source+1:end], c.from):
+			case into == 0 && source > 0 && containsAny(lower[source-1:source], c.to) && containsAny(lower[source+1:end], c.from) && !isOfNoun(lower[i+1:source-1], c.from):
 			case its > 0 && containsAny(lower[its+1:end], c.to) && containsAny(lower[from:i], c.from):
 			default:
 				continue
@@ -274,6 +275,15 @@ func (r *Request) addConversion(a analysis.Analyzer, lower []string, from int, c
 			return
 		}
 	}
+}
+
+// isOfNoun reports whether the words before a thing say what it shows: the picture of a QR code, which
+// is no picture of the page that the code leads to. Words of the list from say where it comes from.
+func isOfNoun(words []string, from string) bool {
+	return slices.ContainsFunc(words, func(w string) bool {
+		u := english.Lookup(w)
+		return (!u.Known() || u.Noun && !u.Adjective) && !slices.Contains(determiners, w) && !containsAny([]string{w}, from)
+	})
 }
 
 // extractingVerbs begin a request to read one kind of thing from another.
