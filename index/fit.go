@@ -79,14 +79,15 @@ var numbers = strings.Fields("two three four five six seven eight nine ten eleve
 // weighRequest sets the importance of the words of the request, and marks those that nothing in the
 // index has.
 func (s *searcher) weighRequest() error {
-	s.importance, s.absent, s.verb = s.importance[:0], s.absent[:0], s.request.VerbWord()
+	s.importance, s.absent, s.embedded, s.verb = s.importance[:0], s.absent[:0], s.embedded[:0], s.request.VerbWord()
 	for i := range s.request.Words {
 		w := &s.request.Words[i]
 		absent, err := s.isAbsent(w)
 		if err != nil {
 			return err
 		}
-		s.importance, s.absent = append(s.importance, s.index.importanceOf(w)), append(s.absent, absent)
+		importance, embedded := s.index.importanceOf(w)
+		s.importance, s.absent, s.embedded = append(s.importance, importance), append(s.absent, absent), append(s.embedded, embedded)
 	}
 	return nil
 }
@@ -114,11 +115,14 @@ func (s *searcher) fitOf(why *Why, operation *preparedOperation, cosine float32)
 	if len(s.importance) == 0 {
 		return 1
 	}
-	var covered, absent, all float64
+	var covered, absent, literal, all float64
 	answers := true
 	for i, importance := range s.importance {
 		credit := why.creditOf(&s.request.Words[i])
 		all += importance
+		if !s.embedded[i] {
+			literal += importance * credit
+		}
 		covered += importance * credit
 		if s.absent[i] && credit <= nearMatch {
 			absent += importance * (1 - credit)
@@ -130,7 +134,8 @@ func (s *searcher) fitOf(why *Why, operation *preparedOperation, cosine float32)
 	fit := 1.0
 	if all > 0 {
 		share := min(1, covered/all*math.Pow(max(1, all/shortRequest), detailPower))
-		fit = cosineShare*min(1, max(0, float64(cosine)/fullCosine)) + (1-cosineShare)*share
+		byCosine := cosineShare * (1 - literal/all)
+		fit = byCosine*min(1, max(0, float64(cosine)/fullCosine)) + (1-byCosine)*share
 		n := float64(s.view.Operations)
 		fit *= 1 - n/(n+fewOperations)*absent/all
 	}
@@ -189,28 +194,28 @@ func (w *Why) creditOf(asked *query.Word) float64 {
 	return credit
 }
 
-// importanceOf returns the importance of a word of the request.
-func (x *Index) importanceOf(w *query.Word) float64 {
+// importanceOf returns the importance of a word of the request, and whether its embedding has the word.
+func (x *Index) importanceOf(w *query.Word) (importance float64, embedded bool) {
 	length := float32(0)
 	for _, terms := range [...][]tokens.Token{w.Terms, w.Meanings} {
 		for i := range terms {
 			length = max(length, x.lexicon.WordVector(terms[i].Form).Length)
 		}
 	}
-	importance := float64(length)
+	importance = float64(length)
 	switch {
 	case w.Whole, slices.Contains(pronouns, strings.ToLower(w.Asked)):
-		return 0
+		return 0, false
 	case slices.Contains(numbers, strings.ToLower(w.Asked)):
-		return unknownCode
+		return unknownCode, false
 	case length > 0:
 	case strings.ContainsFunc(w.Asked, unicode.IsDigit):
-		return unknownCode
+		return unknownCode, false
 	default:
 		importance = unknownWord
 	}
 	if w.Name {
 		importance *= nameShare
 	}
-	return importance * float64(w.Weight)
+	return importance * float64(w.Weight), length > 0
 }

@@ -137,6 +137,7 @@ type searcher struct {
 	asked      []askedWord // the words of the request, for the hits
 	importance []float64   // of the words of the request; see [searcher.weighRequest]
 	absent     []bool      // words of the request that nothing in the index has
+	embedded   []bool      // words of the request that its embedding has
 	verb       int         // the word for the act among the words of the request, -1 for none
 }
 

@@ -21,6 +21,7 @@ func parseForeign(a analysis.Analyzer, language, text string) Request {
 	left := maxTerms
 	var spoken []string // the request in English words, in their order
 	asks := false
+	afterNumber, name := false, false // of the next words
 	add := func(asked, compound string, meanings []string) {
 		terms := tokens.Tokenize(a, tokens.PrepareText(asked))
 		terms = terms[:min(len(terms), left)]
@@ -31,7 +32,10 @@ func parseForeign(a analysis.Analyzer, language, text string) Request {
 			w.Weight = valueWeight
 		case len(meanings) > 0 && slices.Contains(timeWords, meanings[0]):
 			w.Weight = TimeWeight
+		case len(meanings) > 0 && quantities[meanings[0]] == moneyNoun && afterNumber:
+			w.Weight = valueWeight // the unit of an amount
 		}
+		w.Name = name && len(meanings) == 0
 		for _, m := range meanings {
 			for _, t := range tokens.Tokenize(a, m) {
 				t.Surface = m
@@ -50,7 +54,7 @@ func parseForeign(a analysis.Analyzer, language, text string) Request {
 		fields = joinSeparated(fields)
 	}
 	fields = translate.JoinPhrases(language, fields)
-	for _, field := range fields {
+	for i, field := range fields {
 		of := language
 		if script := translate.Detect(field); script == translate.Korean || script == translate.Japanese || script == translate.Chinese {
 			if language != translate.Japanese || script == translate.Korean { // Han characters alone may be either
@@ -58,6 +62,7 @@ func parseForeign(a analysis.Analyzer, language, text string) Request {
 			}
 		}
 		parts := translate.Translate(of, field)
+		afterNumber, name = i > 0 && isValue(fields[i-1]), i > 0 && isForeignName(of, fields[i-1], field)
 		var meanings []string
 		compound := ""
 		if of == translate.German && len(parts) == 2 {
@@ -108,6 +113,19 @@ func parseForeign(a analysis.Analyzer, language, text string) Request {
 	r.Acts = []Act{r.Act}
 	return r
 }
+
+// isForeignName reports whether a word that the table lacks is the name of a person or a place. In
+// German every noun has a capital, but only a name has no article after a preposition.
+func isForeignName(language, before, word string) bool {
+	first, _ := utf8.DecodeRuneInString(word)
+	if !unicode.IsUpper(first) || endsSentence(before) {
+		return false
+	}
+	return language != translate.German || slices.Contains(germanPrepositions, strings.ToLower(before))
+}
+
+// germanPrepositions stand before names without an article.
+var germanPrepositions = strings.Fields("an aus bei bis für gegen in mit nach ohne über von zu")
 
 // endsWithInfinitive reports whether German words end with an infinitive, which is the verb of the
 // request: das Buch verlängern.

@@ -3,6 +3,7 @@ package query
 import (
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/blevesearch/bleve/v2/analysis"
 
@@ -183,7 +184,7 @@ func namesUnit(after []string, noun string) bool {
 const maxUnitWords = 3
 
 // givingVerbs transfer their object: to send 50 euros is to transfer money.
-var givingVerbs = strings.Fields("give lend send")
+var givingVerbs = strings.Fields("give lend remit send transfer wire")
 
 // addQuantities adds the nouns for the quantities of a request.
 func (r *Request) addQuantities(a analysis.Analyzer, lower, fields []string, clauses []int, from int) {
@@ -201,9 +202,11 @@ func (r *Request) addQuantities(a analysis.Analyzer, lower, fields []string, cla
 		case strings.ContainsAny(fields[i], "$€£¥") && strings.ContainsAny(fields[i], "0123456789"):
 			noun = moneyNoun
 		}
-		if noun != "" && namesUnit(lower[i+1:], noun) {
+		switch {
+		case noun != "" && namesUnit(lower[i+1:], noun):
 			noun, weight = "convert "+noun, 1
-		} else if noun == moneyNoun {
+		case noun == moneyNoun:
+			r.lowerUnit(fields[i], clauses[i])
 			if !slices.Contains(givingVerbs, verb) {
 				continue // a price
 			}
@@ -211,6 +214,15 @@ func (r *Request) addQuantities(a analysis.Analyzer, lower, fields []string, cla
 		}
 		if noun != "" {
 			r.Words = append(r.Words, Word{Asked: fields[i], Meanings: tokens.Tokenize(a, noun), Clause: clauses[i], Weight: weight})
+		}
+	}
+}
+
+// lowerUnit gives the unit of an amount the weight of a value: 50 euros.
+func (r *Request) lowerUnit(unit string, clause int) {
+	for i := range r.Words {
+		if w := &r.Words[i]; w.Clause == clause && w.Asked == strings.TrimFunc(unit, unicode.IsPunct) {
+			w.Weight = min(w.Weight, valueWeight)
 		}
 	}
 }
