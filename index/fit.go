@@ -24,7 +24,7 @@ import (
 // It is calibrated on the development sets of everyday and agents' requests: about 4 % of the
 // requests that the index answers have only far hits among their first three. docs/search.md has
 // the figures, for several sizes of the index.
-const FarFit = 0.24
+const FarFit = 0.27
 
 const (
 	// nearMatch is the weight of a word that matches another word of similar meaning.
@@ -98,7 +98,11 @@ func (s *searcher) isAbsent(w *query.Word) (bool, error) {
 	if w.Name || w.Whole || w.Weight <= query.NameWeight || slices.Contains(numbers, strings.ToLower(w.Asked)) {
 		return false, nil
 	}
-	for _, terms := range [...][]tokens.Token{w.Terms, w.Meanings} {
+	meanings := w.Meanings
+	if w.Expression {
+		meanings = meanings[:1] // what the request is about
+	}
+	for _, terms := range [...][]tokens.Token{w.Terms, meanings} {
 		for i := range terms {
 			found, err := s.view.FindPostings(terms[i].Stem)
 			if err != nil || s.view.DocumentFrequency(terms[i].Stem, found) > 0 {
@@ -181,6 +185,8 @@ func (w *Why) creditOf(asked *query.Word) float64 {
 	for _, m := range w.Matched {
 		switch {
 		case m.Term != asked.Asked && (asked.Compound == "" || m.Term != asked.Compound):
+		case asked.Expression:
+			credit = max(credit, m.credit)
 		case m.Kind == matchVector:
 			credit = max(credit, nearMatch)
 		case m.Field == entry.CtxField.String():
