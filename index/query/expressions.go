@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/blevesearch/bleve/v2/analysis"
 
@@ -148,7 +149,8 @@ type expression struct {
 }
 
 // findExpressions finds the expressions in the words of a request, the longest at each place, and
-// lowers the weights of the words of those of several words. Arguments are none.
+// lowers the weights of the words of those of several words. Arguments are none, and a request that
+// says the first of the words that services use needs no other ones.
 func findExpressions(lower []string, weights []float32, from int, clauses []int) []expression {
 	var found []expression
 	for i := from; i < len(lower); i++ {
@@ -157,7 +159,8 @@ func findExpressions(lower []string, weights []float32, from int, clauses []int)
 			end++
 		}
 		n, stands := longestExpression(lower[i:end])
-		if n == 0 || stands == nothing || slices.Max(weights[i:i+n]) < 1 {
+		about, _, _ := strings.Cut(stands, " ")
+		if n == 0 || stands == nothing || slices.Max(weights[i:i+n]) < 1 || n > 1 && slices.Contains(lower[i:end], about) {
 			continue
 		}
 		found = append(found, expression{i, n, stands})
@@ -169,15 +172,17 @@ func findExpressions(lower []string, weights []float32, from int, clauses []int)
 	return found
 }
 
-// addExpressions adds the words that expressions stand for, unless the request has all of them anyway:
-// convert it to pdf.
+// addExpressions adds the words that expressions stand for, without those that the request says anyway.
+// A request that says the first of them itself needs no other words: convert it to pdf.
 func (r *Request) addExpressions(a analysis.Analyzer, found []expression, fields []string, clauses []int) {
 	for _, e := range found {
 		stands := tokens.Tokenize(a, e.stands)
-		said := !slices.ContainsFunc(stands, func(t tokens.Token) bool { return !r.hasStem(t.Stem, clauses[e.start]) })
-		if e.length > 1 && !said {
-			r.Words = append(r.Words, Word{Asked: strings.Join(fields[e.start:e.start+e.length], " "), Meanings: stands, Clause: clauses[e.start], Weight: expressionWeight, Expression: true})
+		said := func(t tokens.Token) bool { return r.hasStem(t.Stem, clauses[e.start]) }
+		if e.length == 1 || len(stands) == 0 || said(stands[0]) {
+			continue
 		}
+		asked := strings.TrimFunc(strings.Join(fields[e.start:e.start+e.length], " "), unicode.IsPunct)
+		r.Words = append(r.Words, Word{Asked: asked, Meanings: slices.DeleteFunc(stands, said), Clause: clauses[e.start], Weight: expressionWeight, Expression: true})
 	}
 }
 

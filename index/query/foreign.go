@@ -23,7 +23,7 @@ func parseForeign(a analysis.Analyzer, language, text string) Request {
 	asks := false
 	afterNumber, name := false, false // of the next words
 	add := func(asked, compound string, meanings []string) {
-		terms := tokens.Tokenize(a, tokens.PrepareText(asked))
+		terms := tokens.Tokenize(a, tokens.PrepareText(contentWords(language, asked)))
 		terms = terms[:min(len(terms), left)]
 		left -= len(terms)
 		w := Word{Asked: strings.TrimFunc(asked, unicode.IsPunct), Terms: terms, Weight: 1, Native: true, Compound: compound}
@@ -112,6 +112,19 @@ func parseForeign(a analysis.Analyzer, language, text string) Request {
 	}
 	r.Acts = []Act{r.Act}
 	return r
+}
+
+// contentWords returns an expression without its words that have a grammatical function only: the
+// de of "tipo de cambio".
+func contentWords(language, expression string) string {
+	words := strings.Fields(expression)
+	if len(words) < 2 {
+		return expression
+	}
+	return strings.Join(slices.DeleteFunc(words, func(w string) bool {
+		parts := translate.Translate(language, w)
+		return len(parts) == 1 && len(parts[0].Meanings) > 0 && parts[0].Meanings[0] == translate.Nothing
+	}), " ")
 }
 
 // isForeignName reports whether a word that the table lacks is the name of a person or a place. In
