@@ -172,17 +172,16 @@ func findExpressions(lower []string, weights []float32, from int, clauses []int)
 	return found
 }
 
-// addExpressions adds the words that expressions stand for, without those that the request says anyway.
-// A request that says the first of them itself needs no other words: convert it to pdf.
+// addExpressions adds the words that expressions stand for. A request that says the first of them
+// itself needs no other words: convert it to pdf.
 func (r *Request) addExpressions(a analysis.Analyzer, found []expression, fields []string, clauses []int) {
 	for _, e := range found {
 		stands := tokens.Tokenize(a, e.stands)
-		said := func(t tokens.Token) bool { return r.hasStem(t.Stem, clauses[e.start]) }
-		if e.length == 1 || len(stands) == 0 || said(stands[0]) {
+		if e.length == 1 || len(stands) == 0 || r.hasStem(stands[0].Stem, clauses[e.start]) {
 			continue
 		}
 		asked := strings.TrimFunc(strings.Join(fields[e.start:e.start+e.length], " "), unicode.IsPunct)
-		r.Words = append(r.Words, Word{Asked: asked, Meanings: slices.DeleteFunc(stands, said), Clause: clauses[e.start], Weight: expressionWeight, Expression: true})
+		r.Words = append(r.Words, Word{Asked: asked, Meanings: stands, Clause: clauses[e.start], Weight: expressionWeight, Expression: true})
 	}
 }
 
