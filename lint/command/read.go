@@ -20,11 +20,7 @@ func readFile(ctx context.Context, name string) ([]byte, error) {
 			return nil, err
 		}
 		defer f.Close()
-		text, err := readBounded(f)
-		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", name, err)
-		}
-		return text, nil
+		return readBounded(f)
 	})
 }
 
