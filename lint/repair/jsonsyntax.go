@@ -148,7 +148,7 @@ func syntaxFinding(text []byte, base protocol.Finding, kind []SyntaxFault) proto
 	if len(kind) > 1 {
 		f.Message += fmt.Sprintf(" (the first of %d)", len(kind))
 	}
-	f.Help = "remove trailing commas and comments, and write double quotes; a fix does this for you"
+	f.Help = "remove trailing commas and comments, and write double quotes; gazetteer validate --fix does it"
 	return f
 }
 

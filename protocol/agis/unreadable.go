@@ -113,6 +113,9 @@ func (c *checker) reportInvalid(text []byte, syntax *protocol.SyntaxError) {
 
 // syntaxHelp says how to correct the mistake that a reader reports.
 func syntaxHelp(message string) string {
+	if strings.Contains(message, "ends before the JSON value") {
+		return protocol.DescribeJSONRepair(message)
+	}
 	if strings.Contains(message, "not JSON") || strings.Contains(message, "JSON value") {
 		return "fix the JSON at this place; there may be nothing before or after the one object"
 	}

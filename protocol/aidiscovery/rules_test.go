@@ -557,3 +557,19 @@ func TestUnknownMembersAreExplained(t *testing.T) {
 		}
 	}
 }
+
+// TestUnreadableHelp checks that the help for a text that is not JSON fits what is wrong with it.
+func TestUnreadableHelp(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"a": 1, }`:       "remove the comma: gazetteer validate --fix",
+		"{\"a\": 1 // b\n": "remove the comment: gazetteer validate --fix",
+		`{'a': 1}`:         "write double quotes: gazetteer validate --fix",
+		`{"a": 1`:          "publish the whole text",
+		`{} {}`:            "serve a single JSON object",
+	} {
+		_, findings, err := aidiscovery.Parse([]byte(text), aidiscovery.Options{})
+		if err == nil || len(findings) != 1 || !strings.HasPrefix(findings[0].Help, want) {
+			t.Errorf("%s: %v, %+v", text, err, findings)
+		}
+	}
+}

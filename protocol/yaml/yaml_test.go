@@ -130,7 +130,7 @@ func TestReadRefuses(t *testing.T) {
 		{"nothing", "", protocol.Empty, 1, 1},
 		{"only a comment", "# x\n", protocol.Empty, 1, 1},
 		{"second document", "a: 1\n---\nb: 2\n", protocol.Several, 2, 1},
-		{"broken second document", "a: 1\n---\nb: [\n", protocol.Invalid, 4, 1},
+		{"broken second document", "a: 1\n---\nb: [\n", protocol.Invalid, 3, 5},
 		{"alias of nothing", "a: *x\n", protocol.Unsafe, 1, 4},
 		{"alias inside its value", "a: &x [1, *x]\n", protocol.Unsafe, 1, 11},
 		{"alias too deep", "a: &x [[1]]\nb: [*x]\n", protocol.TooDeep, 2, 5},
@@ -162,7 +162,7 @@ func TestReadRefuses(t *testing.T) {
 		{"control character", "a: 1\nb: \x07\n", protocol.Invalid, 2, 4},
 		{"tab", "a:\n\t- b\n", protocol.Invalid, 2, 1},
 		{"mapping in a value", "a: b: c\n", protocol.Invalid, 1, 5},
-		{"unclosed", "a: [1\n", protocol.Invalid, 2, 1},
+		{"unclosed", "a: [1\n", protocol.Invalid, 1, 6},
 		{"too large", strings.Repeat("#", 401), protocol.TooLarge, 1, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
