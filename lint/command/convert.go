@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gazetteer/convert"
+	"gazetteer/document"
 	"gazetteer/lint"
 	"gazetteer/lint/format"
 	"gazetteer/protocol"
@@ -146,7 +147,7 @@ func (v *convertRun) convertText(name string, text []byte) error {
 	}
 	out, err := c.Do(text, v.o)
 	if err != nil {
-		return conversionError(name, err)
+		return v.conversionError(name, v.from, text, err)
 	}
 	if err := v.writeOutput(out.Text); err != nil {
 		return err
@@ -155,10 +156,10 @@ func (v *convertRun) convertText(name string, text []byte) error {
 	return nil
 }
 
-// conversionError returns the reason why a text was not converted, with its exit code.
-func conversionError(name string, err error) error {
+// conversionError returns the reason why a text of a format was not converted, with its exit code.
+func (w Environment) conversionError(name, from string, text []byte, err error) error {
 	if errors.Is(err, protocol.ErrUnreadable) || errors.Is(err, protocol.ErrOtherFormat) {
-		return inputErrorf("%s: %v", name, err)
+		return w.unreadableError(name, document.Kind(from), text, err)
 	}
 	return &exitError{ExitFindings, fmt.Errorf("%s: %w", name, err)}
 }

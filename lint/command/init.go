@@ -160,7 +160,7 @@ func (v *initRun) fromOpenAPI(ctx context.Context, f initFormat, host string) (b
 	out, err := c.Do(source, convert.Options{URL: "https://" + host + "/", Name: v.name,
 		Today: time.Date(today.Year(), today.Month(), today.Day(), 0, 0, 0, 0, time.UTC)})
 	if err != nil {
-		return builtDocument{}, "", conversionError(v.openapi, err)
+		return builtDocument{}, "", v.conversionError(v.openapi, "openapi", source, err)
 	}
 	m, err := assembleFiles(f, out.Text, host)
 	m.reviews = out.Reviews
