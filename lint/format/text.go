@@ -393,12 +393,14 @@ func (t textWriter) writeVerdict(r Report) {
 	case r.Failed():
 		word, colour = "valid, but not without warnings", yellow
 	}
-	kind := r.Kind.Describe()
+	kind := cmp.Or(r.Kind.Describe(), "kind unknown")
 	if isAddress(r.Input) && len(r.Text) == 0 {
-		word, kind = "not fetched", cmp.Or(kind, "a document")
+		word, kind = "not fetched", r.Kind.Describe()
 	}
-	kind = cmp.Or(kind, "no kind of document that is known here")
-	fmt.Fprintf(t, "%s: %s; %s", Visible(r.Input), t.paintText(colour, word), kind)
+	fmt.Fprintf(t, "%s: %s", Visible(r.Input), t.paintText(colour, word))
+	if kind != "" {
+		fmt.Fprintf(t, "; %s", kind)
+	}
 	if r.Valid && r.Kind.HasLevels() {
 		fmt.Fprintf(t, ", level %d", r.Level)
 	}
