@@ -110,6 +110,7 @@ var cases = []struct {
 		"vocabulary:\n  declared_verbs:\n  - BOOK # first\n  # again\n  - BOOK\n  domain: x\n",
 		agisStart + "endpoints:\n  - method: BOOK\n    path: /table" + endpoint + "  - method: CHECK\n    path: /table" + endpoint +
 			"vocabulary:\n  declared_verbs:\n  - BOOK # first\n  - CHECK\n  # again\n  domain: x\n", []string{"AGIS702", "AGIS704"}},
+	{"a misspelt verb", document.AGIS, agisStart + "endpoints:\n  - method: BOK\n    path: /table" + endpoint + agisEnd, agisStart + "endpoints:\n  - method: BOK\n    path: /table" + endpoint + agisEnd, nil},
 	{"no verbs yet", document.AGIS, agisStart + "endpoints:\n  - method: BOOK\n    path: /table" + endpoint + "vocabulary: {declared_verbs: [], domain: x}",
 		agisStart + "endpoints:\n  - method: BOOK\n    path: /table" + endpoint + `vocabulary: {declared_verbs: ["BOOK"], domain: x}`, []string{"AGIS702"}},
 	{"no list of verbs", document.AGIS, agisStart + "endpoints:\n  - method: BOOK\n    path: /table" + endpoint + "  - method: check\n    path: /table" + endpoint + "vocabulary:\n  # of business\n  domain: x\n",

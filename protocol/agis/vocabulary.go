@@ -55,7 +55,11 @@ func (c *checker) checkDeclaredVerbs(n, root *protocol.Node, endpoints []*protoc
 	for i, e := range c.doc.Endpoints {
 		verb := strings.ToUpper(e.Method)
 		if verb != "" && !declared[verb] && !used[verb] {
-			c.Add("AGIS702", endpoints[i].Member("method"), "the method "+protocol.Quote(e.Method)+" is not declared in the vocabulary", "add it to vocabulary.declared_verbs")
+			help := "add it to vocabulary.declared_verbs"
+			if meant := c.meant[endpoints[i]]; meant != "" {
+				help = "correct its spelling if " + meant + " is meant; otherwise " + help
+			}
+			c.Add("AGIS702", endpoints[i].Member("method"), "the method "+protocol.Quote(e.Method)+" is not declared in the vocabulary", help)
 		}
 		used[verb] = true
 	}
