@@ -126,6 +126,7 @@ var explanations = []explanation{
 	{"AI314", "language lists each tag once. Letter case makes no difference between tags.", `"language": ["en", "EN"]`, `"language": ["en", "ko"]`},
 	{"AI315", "Languages are BCP 47 tags such as en, pt-BR, es-419 or zh-Hant. The separator is a hyphen.", `"language": ["en_US"]`, `"language": ["en-US"]`},
 	{"AI316", "A required text has one line with content: not only white space, no line breaks or other control characters.", `"description": "Keeps\nnotes."`, `"description": "Keeps notes."`},
+	{"AI317", "A tag can have the right form and name no language. Readers compare tags, so nobody finds a service by the name of a language or by the code of a country.", `"language": ["German"]`, `"language": ["de"]`},
 
 	{"AI401", "Each element of capabilities is an object.", `"capabilities": ["find_note"]`, `"capabilities": [{"id": "find_note", "description": "Find a note", "endpoint": "/notes", "method": "GET"}]`},
 	{"AI402", "A capability has an id.", `{"description": "Find a note", "endpoint": "/notes", "method": "GET"}`, `{"id": "find_note", "description": "Find a note", "endpoint": "/notes", "method": "GET"}`},
