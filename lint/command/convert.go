@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +15,7 @@ import (
 
 	"gazetteer/convert"
 	"gazetteer/document"
+	"gazetteer/fetch"
 	"gazetteer/lint"
 	"gazetteer/lint/format"
 	"gazetteer/protocol"
@@ -78,6 +81,9 @@ func (v *convertRun) runConvert(ctx context.Context, args []string) error {
 	if v.to == "" {
 		return usageErrorf("convert needs --to: the format wanted\nall conversions: %s convert --list", v.Program)
 	}
+	if err := v.checkURL(); err != nil {
+		return err
+	}
 	today, err := v.parseToday(v.day)
 	if err != nil {
 		return err
@@ -88,6 +94,22 @@ func (v *convertRun) runConvert(ctx context.Context, args []string) error {
 		return err
 	}
 	return v.convertText(args[0], text)
+}
+
+// checkURL refuses an address of --url that names no host, and completes a bare host.
+func (v *convertRun) checkURL() error {
+	if v.o.URL == "" {
+		return nil
+	}
+	u, err := url.Parse(v.o.URL)
+	if err == nil && u.Hostname() != "" && slices.Contains([]string{"https", "http", "agtp"}, u.Scheme) {
+		return nil
+	}
+	if _, err := fetch.CheckHost(v.o.URL); err != nil {
+		return usageErrorf("--url %s: want an address such as https://www.example.com/", v.o.URL)
+	}
+	v.o.URL = "https://" + v.o.URL
+	return nil
 }
 
 // printListJSON prints the conversions for programs.
