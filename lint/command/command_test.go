@@ -366,3 +366,26 @@ func TestUnreadableInput(t *testing.T) {
 		}
 	}
 }
+
+// TestFileErrors checks that an error about a file names the file as the command line does, and not
+// the temporary one that would take its place.
+func TestFileErrors(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("ai.json", []byte(notes), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"convert", "--to", "mcp", "ai.json", "-o", "nowhere/tools.json"}, ExitInput, "nowhere/tools.json: no such file or directory\n"},
+		{[]string{"convert", "--to", "mcp", "ai.json", "-o", "."}, ExitInput, ".: it is not a regular file\n"},
+		{[]string{"validate", "--baseline", "none.json", "ai.json"}, ExitUsage, "--baseline none.json: no such file or directory\nwrite one with --write-baseline none.json\n"},
+		{[]string{"validate", "--write-baseline", "nowhere/known.json", "ai.json"}, ExitInput, "write baseline: nowhere/known.json: no such file or directory\n"},
+	} {
+		if code, _, complaints := run(t, "", nil, c.args...); code != c.code || complaints != c.want {
+			t.Errorf("%v: exit code %d, %q", c.args, code, complaints)
+		}
+	}
+}

@@ -98,7 +98,7 @@ func fileError(name string, err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		err = e.Err
 	}
-	return inputErrorf("%s: %v", name, err)
+	return inputErrorf("%s: %w", name, err)
 }
 
 // describeMissing returns the error for an argument that is neither a file nor a host.

@@ -131,7 +131,7 @@ func (v *validateRun) checkFlags(args []string) error {
 	}
 	file, err := os.Open(v.baseline)
 	if err != nil {
-		return usageErrorf("--baseline: %v\nwrite one with --write-baseline %s", err, v.baseline)
+		return usageErrorf("--baseline %v\nwrite one with --write-baseline %s", fileError(v.baseline, err), v.baseline)
 	}
 	defer file.Close()
 	if v.options.Baseline, err = lint.ReadBaseline(file); err != nil {
