@@ -21,7 +21,7 @@ func (v *validateRun) repairInputs(ctx context.Context, inputs []lint.Input) ([]
 			return nil, ctx.Err()
 		}
 		if v.fix && !v.diff && !isFile(in) {
-			return nil, usageErrorf("--fix writes files, and %s is none: save it first, or see the changes with --diff", in.Name)
+			return nil, usageErrorf("--fix writes files, and %s is not one: save it first, or see the changes with --diff", in.Name)
 		}
 		out[i] = in
 		kind := in.Kind

@@ -104,7 +104,7 @@ func (c *checker) reportInvalid(text []byte, syntax *protocol.SyntaxError) {
 		named.Message = "this is the illustrative notation of the draft (BOOK /reservation { … }), which is neither YAML nor JSON"
 		c.AddSyntax("AGIS101", &named, `"gazetteer convert" makes YAML of it and marks each type that it had to guess`)
 	case transition.Match(text):
-		named.Message = "a state transition that begins with a bracket is no text in YAML"
+		named.Message = "a state transition that begins with a bracket is not text in YAML"
 		c.AddSyntax("AGIS101", &named, `put the values of state_transition in quotes: "[current] -> [current - amount]"`)
 	default:
 		c.AddSyntax("AGIS101", syntax, syntaxHelp(syntax.Message))

@@ -89,7 +89,7 @@ var explanations = []explanation{
 		`{"service": {"name": "Notes", "description": "Keeps notes."}, "capabilities": []}`,
 		`{"aiendpoint": "1.0", "service": {"name": "Notes", "description": "Keeps notes."}, "capabilities": []}`},
 	{"AI211", "The value of aiendpoint is a string, not a number.", `"aiendpoint": 1.0`, `"aiendpoint": "1.0"`},
-	{"AI212", "The value of aiendpoint is \"1.0\" or a higher version such as \"1.1\". Anything else is no version of the draft.", `"aiendpoint": "v1"`, `"aiendpoint": "1.0"`},
+	{"AI212", "The value of aiendpoint is \"1.0\" or a higher version such as \"1.1\". Anything else is not a version of the draft.", `"aiendpoint": "v1"`, `"aiendpoint": "1.0"`},
 	{"AI213", "A version above 1.0 is read by the rules of 1.0, and members that 1.0 does not know are ignored. Versions are compared number by number: 1.10 is above 1.9.", `"aiendpoint": "1.1"`, `"aiendpoint": "1.0"`},
 	{"AI214", "The member service is required: it describes the publisher of the document.",
 		`{"aiendpoint": "1.0", "capabilities": []}`, `{"aiendpoint": "1.0", "service": {"name": "Notes", "description": "Keeps notes."}, "capabilities": []}`},

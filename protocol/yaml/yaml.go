@@ -406,7 +406,7 @@ func (r *reader) readScalar(y *yaml.Node, n *protocol.Node) error {
 			len(n.Text), r.limits.Number)
 	}
 	if tagged && !tagMatches(y.Tag, n) {
-		return syntaxErrorAt(protocol.Unsafe, n.Pointer, y, "%s is no value for the tag %s", protocol.Quote(y.Value), y.Tag)
+		return syntaxErrorAt(protocol.Unsafe, n.Pointer, y, "%s is not a value for the tag %s", protocol.Quote(y.Value), y.Tag)
 	}
 	return nil
 }
