@@ -180,10 +180,18 @@ func (h *testServer) walk(t *testing.T, tab *tab) {
 	tab.sees(".why", "words found")
 	tab.sees(".hit", "curl")
 	tab.judge("result-open")
+	if tab.scripts {
+		tab.openDetails()
+		tab.judge("results-all-open")
+	}
 	tab.follow(".hit h2 a")
 	tab.sees("#op .verb", "SEND")
 	tab.sees("#documents", "Documents and findings")
 	tab.judge("service")
+	if tab.scripts {
+		tab.openDetails()
+		tab.judge("service-all-open")
+	}
 	tab.open("/services/locanda.test")
 	tab.sees("main", "Claimed by one side only. Only the agent says so")
 	tab.judge("service-agents")
@@ -855,6 +863,12 @@ func (b *tab) arrive(status int64, step chromedp.Action[chromedp.Void]) {
 func (b *tab) click(selector string) {
 	b.Helper()
 	must(b.T, chromedp.Do(b.ctx, chromedp.Click(chromedp.CSS(selector))))
+}
+
+// openDetails opens all that is folded on the page.
+func (b *tab) openDetails() {
+	b.Helper()
+	evaluate[bool](b, `document.querySelectorAll("details").forEach(d => { d.open = true }), true`)
 }
 
 func (b *tab) press(key string) {
