@@ -150,13 +150,13 @@ func TestHostileTextIsInert(t *testing.T) {
 			for _, fault := range faults(page) {
 				t.Error(fault)
 			}
-			shown := 0
+			var texts strings.Builder
 			for n := range page.Descendants() {
 				if n.Type == html.CommentNode {
 					t.Errorf("a comment got into the page: %q", n.Data)
 				}
 				if n.Type == html.TextNode {
-					shown += strings.Count(n.Data, "<script>alert(1)</script>")
+					texts.WriteString(n.Data)
 				}
 				for _, text := range append(values(n), n.Data) {
 					if i := strings.IndexFunc(text, invisible); i >= 0 {
@@ -168,7 +168,7 @@ func TestHostileTextIsInert(t *testing.T) {
 				strings.HasPrefix(p.path, "/rules") || strings.HasPrefix(p.path, "/validate") ||
 				strings.HasPrefix(p.path, "/submit") || slices.Contains([]string{"/verbs?page=2", "/namespaces?page=3", "/help/search", "/bot", "/bot?host=api.example.com", "/status", "/services/empty.test/crawl-log", "/changes?host=nobody.test&severity=high&before=7"}, p.path)
 			foreign := p.status == 200 && !ours
-			if foreign && shown == 0 {
+			if foreign && !strings.Contains(texts.String(), "<script>alert(1)</script>") {
 				t.Error("the hostile text is not shown, so the test shows nothing")
 			}
 		})

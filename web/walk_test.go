@@ -1018,6 +1018,20 @@ const brokenLayout = `(() => {
 			if (Math.max(...lines) - Math.min(...lines) > 4) faults.push("broken inside: " + word[0] + " in " + e.outerHTML.slice(0, 120))
 		}
 	}
+	// A name is all text of its element: the places where it may be broken divide the text.
+	for (const e of document.querySelectorAll("h1, h2, h3, bdi, dd, dd code, .host, .path, .address, .how code, .fetches code")) {
+		if (hidden(e)) continue
+		const parts = document.createTreeWalker(e, NodeFilter.SHOW_TEXT)
+		for (let node; node = parts.nextNode();) {
+			if (node.parentElement.closest("pre, svg, .mark, .visually-hidden") || hidden(node.parentElement)) continue
+			for (const part of node.data.matchAll(/(?<![^\s./:_@?&=(])[\p{Ll}]{2,22}(?![^\s./:_@?&=),])/gu)) {
+				range.setStart(node, part.index)
+				range.setEnd(node, part.index + part[0].length)
+				const lines = [...range.getClientRects()].filter(r => r.width > 1).map(r => Math.round(r.top))
+				if (Math.max(...lines) - Math.min(...lines) > 4) faults.push("name broken inside: " + part[0] + " in " + e.outerHTML.slice(0, 120))
+			}
+		}
+	}
 	const boxes = [...document.querySelectorAll("main a, main button, main input:not([type=hidden]), main select, main summary, header a")].filter(e => !hidden(e))
 		.flatMap(e => [...e.getClientRects()].map(r => [e, r]))
 	for (let i = 0; i < boxes.length; i++) for (let j = i + 1; j < boxes.length; j++) {

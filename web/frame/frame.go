@@ -78,7 +78,7 @@ func New(o Options) *Frame {
 		f.explain = func(error, bool) (Problem, bool) { return Problem{}, false }
 	}
 	f.shared = template.Must(template.New("").Funcs(template.FuncMap{
-		"text":      escapeText,
+		"text":      breakable,
 		"clip":      clipEscaped,
 		"path":      clipPath,
 		"line":      formatSourceLine,

@@ -38,7 +38,7 @@ func TestHiddenCharacters(t *testing.T) {
 func TestPathMayBreakBetweenWords(t *testing.T) {
 	for path, want := range map[string]string{
 		"/tables/{id}/":    "/<wbr>tables/<wbr>{id}/",
-		"https://a.test/b": "https://<wbr>a.test/<wbr>b",
+		"https://a.test/b": "https://<wbr>a.<wbr>test/<wbr>b",
 		"get_table__id":    "get_<wbr>table__<wbr>id",
 		"/<b>/\u202E":      `/<wbr>&lt;b&gt;/<wbr><span class="mark">U+202E</span>`,
 		"book":             "book",
@@ -46,6 +46,22 @@ func TestPathMayBreakBetweenWords(t *testing.T) {
 	} {
 		if got := string(clipPath(40, path)); got != want {
 			t.Errorf("%q: got  %q\nwant %q", path, got, want)
+		}
+	}
+}
+
+func TestOnlyLongWordsMayBreak(t *testing.T) {
+	for text, want := range map[string]string{
+		"reservations.acme.test":                       "reservations.<wbr>acme.test",
+		"currencyconversioncalculator.mastercard.test": "currencyconversioncalculator.<wbr>mastercard.test",
+		"Read a.test, or\nb.test/c: <b>":               "Read a.test, or\nb.test/c: &lt;b&gt;",
+		"at agtp://reservations.acme.test now":         "at agtp://<wbr>reservations.<wbr>acme.test now",
+		"a_word_that_ends_in_a_slash/":                 "a_<wbr>word_<wbr>that_<wbr>ends_in_a_slash/",
+		"stripe.test":                                  "stripe.test",
+		"":                                             "",
+	} {
+		if got := string(breakable(text)); got != want {
+			t.Errorf("%q: got  %q\nwant %q", text, got, want)
 		}
 	}
 }
