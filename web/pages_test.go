@@ -16,6 +16,8 @@ import (
 	"gazetteer/api/answer"
 	"gazetteer/crawler"
 	"gazetteer/document"
+	"gazetteer/index"
+	"gazetteer/index/query"
 	"gazetteer/protocol"
 	"gazetteer/registry/directory"
 	"gazetteer/web"
@@ -830,5 +832,27 @@ func TestNoSampleBeforeHostsAreKnown(t *testing.T) {
 	}
 	if _, known := web.SampleOf(api.ServerStatus{}); !known {
 		t.Error("a server that does not crawl has no samples")
+	}
+}
+
+// longIntent has an operation whose intent is a whole description.
+type longIntent struct{ sample }
+
+func (s longIntent) Search(ctx context.Context, q query.Query) (index.Result, error) {
+	r, err := s.sample.Search(ctx, q)
+	for i := range r.Hits {
+		r.Hits[i].Operation.Intent = "Reserve a table for a number of guests at a time, e.g. for two. The restaurant confirms it by mail, and keeps the table for fifteen minutes."
+	}
+	return r, err
+}
+
+func TestTitleOfHitIsFirstSentence(t *testing.T) {
+	page := parse(t, get(t, engine(t, longIntent{sample{word: plainWord, hits: 1}}), "/?q=tables").Body.String())
+	hit := elements(page, "article")[0]
+	if got := textOf(elements(hit, "h2")[0]); got != "Reserve a table for a number of guests at a time, e.g. for two" {
+		t.Errorf("the title is %q", got)
+	}
+	if details := textOf(elements(hit, "details")[0]); !strings.Contains(details, "keeps the table for fifteen minutes.") {
+		t.Errorf("the details do not have the whole intent: %s", details)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"gazetteer/document"
 	"gazetteer/index"
 	"gazetteer/index/query"
+	"gazetteer/protocol/wording"
 	"gazetteer/web/agentpages"
 	"gazetteer/web/frame"
 
@@ -65,6 +66,7 @@ type hitView struct {
 	Service  string
 	Number   int           // from 1, on this page
 	Marked   template.HTML // the title with the words of the query marked
+	Whole    template.HTML // the intent likewise, "" if the title is all of it
 	Programs []programView // that call it
 	TestSet  bool
 	Why      *whyView // nil on a page that lists all that there is
@@ -293,10 +295,15 @@ func (p *Pages) hitViewOf(h answer.Hit) hitView {
 		Findings: findingsWords[h.Findings],
 		Digest:   shortDigest(h.Digest),
 		Caution:  frame.AsSentence(h.Caution),
-		Marked:   frame.MarkWords(140, titleOfOperation(h.Operation), matchedWords(h.Why)),
 		Programs: programsOf(h.Operation, h.Service),
 		TestSet:  slices.Contains(h.Service.Categories, testCategory) || h.Service.Domain == testCategory,
 		Far:      h.Far,
+	}
+	intent, words := titleOfOperation(h.Operation), matchedWords(h.Why)
+	title := shortTitle(intent)
+	v.Marked = frame.MarkWords(maxIntent, title, words)
+	if len(intent)-len(title) > len("。") || strings.HasSuffix(title, "…") {
+		v.Whole = frame.MarkWords(maxIntent, intent, words)
 	}
 	if h.Freshness.Stale {
 		v.Stale = frame.AsSentence(h.Freshness.Why)
@@ -314,6 +321,16 @@ func (p *Pages) hitViewOf(h answer.Hit) hitView {
 		v.Service = h.Host
 	}
 	return v
+}
+
+const (
+	maxTitle  = 80   // characters: two lines of a phone
+	maxIntent = 1000 // characters of a description
+)
+
+// shortTitle returns the first sentence of an intent, cut to the length of a title.
+func shortTitle(intent string) string {
+	return wording.Shorten(wording.FirstSentence(intent), maxTitle)
 }
 
 // titleOfOperation is the intent of an operation, or its id if it has none.
