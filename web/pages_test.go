@@ -835,6 +835,25 @@ func TestNoSampleBeforeHostsAreKnown(t *testing.T) {
 	}
 }
 
+// TestUnknownNamesLeadToKnownOnes requests what is misspelt or cut short.
+func TestUnknownNamesLeadToKnownOnes(t *testing.T) {
+	h := engine(t, sample{word: plainWord, hits: 3})
+	for path, want := range map[string]string{
+		"/services/ristorant.test":                `<a href="/services/ristorante.test">ristorante.test</a>`,
+		"/services/ristorante":                    `<a href="/services/ristorante.test">ristorante.test</a>`,
+		"/services/risto.example":                 `<a href="/services/ristorante.test">ristorante.test</a>`,
+		"/namespaces/dinin":                       `<a href="/namespaces/dining">dining</a>`,
+		"/data-classes/dinning":                   `<a href="/data-classes/dining">dining</a>`,
+		"/services/ristorante.test/documents/ais": `<a href="/services/ristorante.test/documents/agis">`,
+		"/docs/serch":                             `<a href="/docs/search">search</a>`,
+	} {
+		w := get(t, h, path)
+		if w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%s: %d, no %s in\n%s", path, w.Code, want, w.Body)
+		}
+	}
+}
+
 // longIntent has an operation whose intent is a whole description.
 type longIntent struct{ sample }
 

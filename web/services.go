@@ -147,7 +147,7 @@ func (p *Pages) servicePage(c *gin.Context) (frame.WebPage, error) {
 	}
 	s, err := p.answers.Service(c.Request.Context(), host)
 	if err != nil {
-		return frame.WebPage{}, hostError(host, err)
+		return frame.WebPage{}, p.hostError(c.Request.Context(), host, err)
 	}
 	if s.Host != host { // another spelling; each service has one address
 		return frame.WebPage{Status: http.StatusSeeOther, Location: frame.ServicePath(s.Host)}, nil

@@ -52,7 +52,7 @@ func (p *Pages) submitFormPage(c *gin.Context) (frame.WebPage, error) {
 	for _, host := range watched {
 		s, err := p.answers.Submission(c.Request.Context(), host)
 		if err != nil {
-			return frame.WebPage{}, hostError(host, err)
+			return frame.WebPage{}, p.hostError(c.Request.Context(), host, err)
 		}
 		if err := p.addSubmission(c, &v, s); err != nil {
 			return frame.WebPage{}, err
@@ -135,7 +135,7 @@ func (p *Pages) addSubmission(c *gin.Context, v *submitView, s answer.Submission
 	} else {
 		service, err := p.answers.Service(c.Request.Context(), s.Host)
 		if err != nil {
-			return hostError(s.Host, err)
+			return p.hostError(c.Request.Context(), s.Host, err)
 		}
 		visit.Documents = len(service.Documents)
 		for _, f := range service.State.Fetches[:min(len(service.State.Fetches), maxWatchedFetches)] {

@@ -45,13 +45,13 @@ func (p *Pages) diffPage(c *gin.Context) (frame.WebPage, error) {
 	d, err := p.answers.CompareVersions(ctx, host, kind, c.Query("from"), c.Query("to"))
 	switch {
 	case errors.Is(err, answer.ErrNoDocument):
-		return frame.WebPage{}, frame.ErrNoPage
+		return frame.WebPage{}, &noDocument{host: host, kind: kind, version: true}
 	case errors.Is(err, answer.ErrOneVersion):
 		return frame.WebPage{}, &frame.BadRequest{What: "No earlier version of this document is stored", Help: "Its first change will be shown here."}
 	case errors.Is(err, diff.ErrUnlike), errors.Is(err, document.ErrUnreadable), errors.Is(err, document.ErrOtherFormat):
 		return frame.WebPage{}, &frame.BadRequest{What: "These two versions cannot be compared", Help: "One of them cannot be read, or the format has no operations."}
 	case err != nil:
-		return frame.WebPage{}, hostError(host, err)
+		return frame.WebPage{}, p.hostError(ctx, host, err)
 	}
 	v := diffView{
 		Host: d.Host, Kind: frame.KindName(string(kind)), KindID: string(kind), Severity: d.Severity.String(), Tone: severityTones[d.Severity],

@@ -1000,7 +1000,7 @@ const faintTexts = `(() => {
 })()`
 
 // brokenLayout names texts that are clipped, words that are broken inside, and controls that overlap.
-// Names of hosts, addresses and code have no words and may be broken.
+// Names of hosts and addresses may be broken between their parts. Code has no words and may be broken.
 const brokenLayout = `(() => {
 	const faults = [], hidden = e => e.closest(".visually-hidden, .skip, [hidden], .page-results .search, .brand, :is(.checks, .stacked) thead, .page-home:has(.hits, .empty) .hero") || !e.checkVisibility({contentVisibilityAuto: true, visibilityProperty: true})
 	for (const e of document.querySelectorAll("body *")) {
