@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"gazetteer/api/answer"
 	"gazetteer/call"
@@ -84,6 +85,14 @@ type hitView struct {
 // searchPage is the front page, and with a query the results.
 func (p *Pages) searchPage(c *gin.Context) (frame.WebPage, error) {
 	text := c.Query("q")
+	if filters := readFilters(c); filters.Filtered() { // written as for the API
+		to := c.Request.URL.Query()
+		for _, f := range query.Filters() {
+			to.Del(f.Key)
+		}
+		to.Set("q", strings.TrimSpace(text+" "+filters.String()))
+		return frame.WebPage{Status: http.StatusSeeOther, Location: "/?" + to.Encode()}, nil
+	}
 	if strings.TrimSpace(text) == "" {
 		return p.homePage(c)
 	}
@@ -102,6 +111,20 @@ func (p *Pages) searchPage(c *gin.Context) (frame.WebPage, error) {
 		return frame.WebPage{Name: "results", Title: "That query cannot be read", Status: http.StatusBadRequest, Body: v, Live: true}, nil
 	}
 	return frame.WebPage{Name: "results", Title: frame.PlainText(text), Body: v, Live: true}, err
+}
+
+// readFilters reads the filters that are parameters of the address, as in the API.
+func readFilters(c *gin.Context) query.Query {
+	var q query.Query
+	for _, f := range query.Filters() {
+		for _, value := range c.QueryArray(f.Key) {
+			if value = strings.TrimSpace(value); value != "" {
+				values := f.Values(&q)
+				*values = append(*values, value)
+			}
+		}
+	}
+	return q
 }
 
 // A reading holds the options by which a query is read and results are excluded. Its fields are
@@ -208,7 +231,7 @@ func (p *Pages) findResults(ctx context.Context, text string, number int, as rea
 	if v.Hits, err = p.completeHits(ctx, r.Hits); err != nil {
 		return resultsView{}, err
 	}
-	v.Services, v.Classes = listOtherHits(r)
+	v.Services, v.Classes = listOtherHits(q, r)
 	v.Pages = frame.LinkPages("/", as.queryValues(text), number, r.Total, frame.PerPage)
 	if v.Grouped {
 		// The number of pages is unknown before the last one is computed.
@@ -235,23 +258,34 @@ func noteOf(r index.Result) string {
 	return strings.TrimSpace(note)
 }
 
-// listOtherHits lists the services and the classes of data that answer the words as a
-// whole, each once: a service may be described by several documents.
-func listOtherHits(r index.Result) (services, classes []sideView) {
+// listOtherHits lists the services and the classes of data that answer the words as a whole, each
+// once: a service may be described by several documents. Beside operations it lists only those
+// that the words name: others would compete with the operations without being ranked among them.
+func listOtherHits(q query.Query, r index.Result) (services, classes []sideView) {
 	met := map[string]bool{}
+	named := func(name string) bool { return len(r.Hits) == 0 || containsWords(name, q.Words) }
 	for _, s := range r.Services {
-		if !met[s.Host] {
+		if !met[s.Host] && named(s.Service.Name+" "+s.Host) {
 			services = append(services, sideView{Text: cmp.Or(s.Service.Name, s.Host), Address: frame.ServicePath(s.Host), Detail: frame.FormatCount(s.Operations, "operation")})
 		}
 		met[s.Host] = true
 	}
 	for _, k := range r.Classes {
-		if key := k.Host + " " + k.Class.Name; !met[key] {
+		if key := k.Host + " " + k.Class.Name; !met[key] && named(k.Class.Name) {
 			classes = append(classes, sideView{Text: k.Class.Name, Address: classListing.valueAddress(strings.ToLower(k.Class.Name)), Detail: "held by " + k.Host})
 			met[key] = true
 		}
 	}
 	return services, classes
+}
+
+// containsWords reports whether a name has all of the words, in any letter case.
+func containsWords(name, words string) bool {
+	split := func(text string) []string {
+		return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
+	}
+	parts := split(name)
+	return !slices.ContainsFunc(split(words), func(word string) bool { return !slices.Contains(parts, word) })
 }
 
 // resultSentence describes the result in one sentence.
