@@ -424,6 +424,7 @@ func scriptsFail(t *testing.T, browser context.Context, h *testServer) {
 		"no events":           `delete window.EventSource`,
 		"no observer":         `window.MutationObserver = function () { throw new Error("none") }`,
 		"a query that throws": `const find = document.querySelectorAll; Document.prototype.querySelectorAll = function (s) { if (s.includes("copy")) throw new Error("none"); return find.call(this, s) }`,
+		"no network":          `XMLHttpRequest.prototype.send = function () { setTimeout(() => this.onerror(new Event("error"))) }`,
 		"no htmx":             `Object.defineProperty(window, "htmx", {set() { throw new Error("none") }})`,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -434,6 +435,11 @@ func scriptsFail(t *testing.T, browser context.Context, h *testServer) {
 			tab.sees(".hits h2", "message")
 			tab.follow(".hit h2 a")
 			tab.sees("#op .verb", "SEND")
+			if name == "no network" {
+				tab.open("/")
+				tab.types("taxi")
+				tab.until(`document.querySelector("#told.notice")?.innerText.includes("Press Enter")`)
+			}
 			tab.open("/status")
 			tab.sees("main", "Hosts known")
 			tab.open("/rules?q=AGIS302")

@@ -2,7 +2,7 @@
 // live figures, and each part stands for itself, so that one that fails leaves the others.
 "use strict"
 
-const parts = [copyButtons, keyboard, suggestions, liveStatus, filterRules]
+const parts = [copyButtons, keyboard, suggestions, failedSearch, liveStatus, filterRules]
 for (const part of parts) {
 	try { part() } catch (fault) { console.warn(part.name, fault) }
 }
@@ -123,6 +123,18 @@ function suggestions() {
 		if (option) take(option)
 	})
 	new MutationObserver(() => { if (typing && document.activeElement === field) { choose(-1); show(true) } }).observe(list, {childList: true})
+}
+
+// failedSearch says below the search field that results did not arrive while a person typed.
+function failedSearch() {
+	const told = document.getElementById("told")
+	if (!told) return
+	const show = failed => {
+		told.className = failed ? "notice" : "visually-hidden"
+		if (failed) told.textContent = "The search did not answer. Press Enter to search again."
+	}
+	for (const event of ["htmx:sendError", "htmx:timeout"]) document.addEventListener(event, () => show(true))
+	document.addEventListener("htmx:beforeSwap", event => show(!event.detail.shouldSwap))
 }
 
 // liveStatus follows the status of the server and shows it in place of the figures of the page.
