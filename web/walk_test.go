@@ -128,6 +128,28 @@ func TestBrowserWalk(t *testing.T) {
 				t.Errorf("%s: the first result ends at %v", q, bottom)
 			}
 		}
+		tab.open("/?q=book")
+		if !evaluate[bool](tab, `document.querySelector("#facets").getBoundingClientRect().bottom <= document.querySelector(".hits").getBoundingClientRect().top`) {
+			t.Error("the list that narrows the results stands below them")
+		}
+		tab.click("#facets summary")
+		tab.sees("#facets li", "BOOK")
+	})
+	t.Run("with room the list of filters is open", func(t *testing.T) {
+		for _, scripts := range []bool{true, false} {
+			tab := newTab(t, browser, h, look{scheme: "light", width: 1280, scripts: scripts})
+			tab.open("/?q=book")
+			tab.sees("#facets li", "BOOK")
+		}
+	})
+	t.Run("results on paper", func(t *testing.T) {
+		tab := newTab(t, browser, h, look{scheme: "light", width: 1280, scripts: true})
+		call(tab, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
+		tab.open("/?q=book+a+table")
+		text := evaluate[string](tab, `document.querySelector("main").innerText`)
+		if !strings.Contains(text, "Search: book a table") || strings.Contains(text, "Narrow down") {
+			t.Errorf("printed: %.300s", text)
+		}
 	})
 	t.Run("the order of the API", func(t *testing.T) {
 		sameOrder(t, h, newTab(t, browser, h, look{scheme: "light", width: 1280, scripts: true}))
@@ -292,7 +314,7 @@ func (h *testServer) places() []place {
 		{"data-classes", "/data-classes", ".directory", "appointment"},
 		{"verbs-none", "/verbs?q=zzz", ".empty", "Show all"},
 		{"data-class", "/data-classes/appointment", ".hits", "haircut"},
-		{"filtered", "/?q=cancel+class%3Aappointment+effect%3Airreversible", "#facets .on", "appointment"},
+		{"filtered", "/?q=cancel+class%3Aappointment+effect%3Airreversible", "#facets", "Narrow down"},
 		{"beside", "/?q=library+domain%3Aeducation", ".beside", "Town Library"},
 		{"last-page", "/?q=send&page=2", ".pager", "Page 2"},
 		{"empty", "/?q=verb%3ASENT", ".empty", "No operation matches"},
@@ -362,7 +384,10 @@ func (h *testServer) typeAQuery(t *testing.T, tab *tab) {
 	tab.sees("#told", "a value is missing")
 	tab.judge("typed-mistake")
 	tab.types("ORDER")
-	tab.until(`document.querySelector("#facets .on a")?.innerText.includes("ORDER")`)
+	tab.until(`document.querySelector("#facets .on a")?.textContent.includes("ORDER")`)
+	if tab.width < 900 {
+		tab.click("#facets summary")
+	}
 	tab.follow("#facets .on a")
 	tab.sees("#found .hit h2", "taxi")
 }
