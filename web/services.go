@@ -37,7 +37,7 @@ type serviceView struct {
 	Last             int
 	Pages            frame.PageLinks
 	Agents           *joinedView // nil where no agents are kept
-	DataClasses      []document.DataClass
+	DataClasses      []classView
 	Documents        []documentView
 	MoreClasses      int
 	Related          []string
@@ -45,6 +45,12 @@ type serviceView struct {
 	Similar          []similarView
 	State            stateView
 	Explained        explanationView
+}
+
+// classView is a class of data with its page.
+type classView struct {
+	document.DataClass
+	Address string
 }
 
 // A fact is one line of the head of a service.
@@ -237,8 +243,10 @@ func (p *Pages) serviceHead(s answer.Service) serviceView {
 		classes = append(classes, d.DataClasses...)
 		v.Documents = append(v.Documents, p.documentOf(d))
 	}
-	v.DataClasses = distinctClasses(classes)
-	v.DataClasses, v.MoreClasses = frame.SplitAt(v.DataClasses, maxListed)
+	classes, v.MoreClasses = frame.SplitAt(distinctClasses(classes), maxListed)
+	for _, c := range classes {
+		v.DataClasses = append(v.DataClasses, classView{c, classListing.valueAddress(strings.ToLower(c.Name))})
+	}
 	v.Related, v.MoreRelated = frame.SplitAt(s.Related, maxListed)
 	return v
 }
