@@ -19,6 +19,7 @@ import (
 	"gazetteer/index"
 	"gazetteer/index/query"
 	"gazetteer/protocol"
+	"gazetteer/registry"
 	"gazetteer/registry/directory"
 	"gazetteer/web"
 
@@ -408,11 +409,14 @@ func TestAgentPageMarksClaims(t *testing.T) {
 		"possession: shown by a signed statement", "Under way since an hour ago to z6Mk", "in force in 2 days", "hotel.test claimed, not proved yet",
 		"AskedTXT _gazetteer.ristorante.test at 192.0.2.53:53", "Gotanother line", "Problemno value names the agent",
 		"names this agent", "the current key, and no other", "it answered 400 to an empty envelope, an hour ago",
-		"1 active attestation about Alice", "safety review Concierge", "revoked a minute ago", "it closes a ring", "Key rotated: public_key",
+		"1 active attestation about Alice", "safety review Concierge", "revoked a minute ago", "it closes a ring", "Key rotated", "Changed: endpoints and documentation",
 	} {
 		if !strings.Contains(text, want) && !strings.Contains(attributes(page), want) {
 			t.Errorf("the page does not say %q", want)
 		}
+	}
+	if n := strings.Count(text, "What a fake of this evidence costs"); n != 1 || strings.Contains(text, "the source · looked at") {
+		t.Errorf("the costs of fakes stand there %d times", n)
 	}
 	for _, pre := range elements(page, "pre") {
 		if strings.Contains(textOf(pre), "\n  \"id\": \"did:wba:gazetteer.test") {
@@ -873,5 +877,50 @@ func TestTitleOfHitIsFirstSentence(t *testing.T) {
 	}
 	if details := textOf(elements(hit, "details")[0]); !strings.Contains(details, "keeps the table for fifteen minutes.") {
 		t.Errorf("the details do not have the whole intent: %s", details)
+	}
+}
+
+// TestNamesAreLinks looks for the pages of services and classes of data where these are named.
+func TestNamesAreLinks(t *testing.T) {
+	h := engine(t, sample{word: plainWord, hits: 2})
+	for path, want := range map[string]string{
+		"/verbs/BOOK":               `<th scope="row" role="rowheader"><a href="/services/ristorante.test">`,
+		"/services/ristorante.test": `<dt><a href="/data-classes/reservation">reservation</a></dt>`,
+	} {
+		if body := get(t, h, path).Body.String(); !strings.Contains(body, want) {
+			t.Errorf("%s has no %s", path, want)
+		}
+	}
+}
+
+// plainInbox has an agent whose inbox is not on https, and therefore not checked.
+type plainInbox struct{ sample }
+
+func (s plainInbox) AgentDetails(ctx context.Context, id string) (answer.AgentDetails, error) {
+	d, err := s.sample.AgentDetails(ctx, id)
+	const inbox = "http://127.0.0.1:8080/inbox/alice"
+	for i, e := range d.Evidence {
+		if e.Signal == registry.SignalInbox {
+			d.Evidence[i].What, d.Evidence[i].Source, d.Evidence[i].Detail = inbox, inbox, fmt.Sprintf("%q is no https URL", inbox)
+		}
+	}
+	return d, err
+}
+
+func TestUncheckedInboxIsNamedOnce(t *testing.T) {
+	page := parse(t, get(t, engine(t, plainInbox{sample{word: plainWord}}), "/agents/"+airID).Body.String())
+	found := ""
+	for _, list := range elements(page, "dl") {
+		if attribute(list, "class") != "facts proofs" {
+			continue
+		}
+		for _, row := range elements(list, "div") {
+			if text := textOf(row); strings.HasPrefix(text, "Inbox") {
+				found = text
+			}
+		}
+	}
+	if strings.Count(found, "http://127.0.0.1:8080") != 1 || !strings.Contains(found, "not checked: only https inboxes are") {
+		t.Errorf("the inbox is shown as %q", found)
 	}
 }

@@ -82,6 +82,7 @@ func New(o Options) *Frame {
 		"text":      breakable,
 		"clip":      clipEscaped,
 		"path":      clipPath,
+		"code":      clipCode,
 		"line":      formatSourceLine,
 		"plain":     PlainText,
 		"asset":     f.assets.addressOf,

@@ -211,7 +211,12 @@ const maxColumns = 600
 
 // formatSourceLine returns one line of a text with its spaces. A long line is cut.
 func formatSourceLine(line string) template.HTML {
-	return escapeText(clipWords(maxColumns, strings.ReplaceAll(line, "\t", "    ")))
+	return clipCode(maxColumns, strings.ReplaceAll(line, "\t", "    "))
+}
+
+// clipCode is clipEscaped for a preformatted block, whose lines are broken by the style sheet alone.
+func clipCode(n int, s string) template.HTML {
+	return escapeText(clipWords(n, s))
 }
 
 // MarkWords returns at most n characters of an untrusted text as HTML, like the templates of
