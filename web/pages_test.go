@@ -183,6 +183,50 @@ func invisible(r rune) bool {
 	return r != '\n' && r != '\t' && unicode.In(r, unicode.Cc, unicode.Cf)
 }
 
+// longDocument has versions of a hundred lines that differ in the fortieth and by a line after the
+// eightieth.
+type longDocument struct{ sample }
+
+func (s longDocument) CompareVersions(ctx context.Context, host string, kind document.Kind, from, to string) (*answer.VersionDiff, error) {
+	d, err := s.sample.CompareVersions(ctx, host, kind, from, to)
+	var before, after []string
+	for n := range 100 {
+		line := fmt.Sprintf("member-%d: value", n)
+		before, after = append(before, line), append(after, line)
+	}
+	before[40], after[40] = "member-40: old", "member-40: new"
+	after = slices.Insert(after, 80, "inserted: line")
+	d.From.Bytes, d.To.Bytes = []byte(strings.Join(before, "\n")), []byte(strings.Join(after, "\n"))
+	return d, err
+}
+
+// TestUnchangedLinesAreFolded looks for the lines around the changes in both versions.
+func TestUnchangedLinesAreFolded(t *testing.T) {
+	page := parse(t, get(t, engine(t, longDocument{sample{word: plainWord}}), "/services/ristorante.test/documents/ai/diff").Body.String())
+	var versions []*html.Node
+	for n := range page.Descendants() {
+		if attribute(n, "class") == "version" {
+			versions = append(versions, n)
+		}
+	}
+	if len(versions) != 2 {
+		t.Fatalf("%d versions", len(versions))
+	}
+	before := textOf(versions[0])
+	for line, want := range map[string]bool{"member-36:": false, "member-37:": true, "member-40: old": true, "member-43:": true, "member-44:": false, "member-75:": false, "member-78:": true, "member-82:": true, "member-99:": false, "37 lines as in the later version": true} {
+		if strings.Contains(before, line) != want {
+			t.Errorf("earlier version: %q is shown: %v", line, !want)
+		}
+	}
+	folded := elements(versions[1], "details")
+	if len(folded) != 3 || !strings.Contains(textOf(folded[0]), "member-36:") || strings.Contains(textOf(folded[0]), "member-37:") {
+		t.Errorf("%d blocks are folded, the first is %q", len(folded), textOf(folded[0]))
+	}
+	if marks := elements(versions[1], "ins"); len(marks) == 0 || !strings.Contains(textOf(marks[0]), "new") {
+		t.Error("what was added is not marked")
+	}
+}
+
 // TestFrontPageTellsWhatChanged looks for the last change with weight: what changed, and the comparison.
 func TestFrontPageTellsWhatChanged(t *testing.T) {
 	page := get(t, mount(t, sample{word: plainWord}, web.Options{}), "/").Body.String()
