@@ -14,8 +14,10 @@ import (
 
 	"gazetteer/api"
 	"gazetteer/api/answer"
+	"gazetteer/changefeed"
 	"gazetteer/crawler"
 	"gazetteer/document"
+	"gazetteer/document/diff"
 	"gazetteer/index"
 	"gazetteer/index/query"
 	"gazetteer/protocol"
@@ -225,6 +227,30 @@ func TestUnchangedLinesAreFolded(t *testing.T) {
 	if marks := elements(versions[1], "ins"); len(marks) == 0 || !strings.Contains(textOf(marks[0]), "new") {
 		t.Error("what was added is not marked")
 	}
+}
+
+// TestChangesOfAgentsBeginWithTheName looks at the title of a change of an agent, and at the severity
+// that the page begins with.
+func TestChangesOfAgentsBeginWithTheName(t *testing.T) {
+	h := engine(t, agentChange{sample{word: plainWord}})
+	body := get(t, h, "/changes?severity=none").Body.String()
+	if want := `>“Taxi Sol” changed its endpoints and handle</a> <span class="host">AIR-1</span>`; !strings.Contains(body, want) {
+		t.Errorf("no %s in %s", want, body)
+	}
+	body = get(t, h, "/changes").Body.String()
+	if strings.Contains(body, "Taxi Sol") || !strings.Contains(body, "<option selected>low</option>") || !strings.Contains(body, `<a href="/changes?severity=none">Show all</a>`) {
+		t.Errorf("changes without severity are shown at first: %s", body)
+	}
+}
+
+// agentChange is a feed with one change of an agent that no caller notices.
+type agentChange struct{ sample }
+
+func (agentChange) LatestChanges(_ context.Context, f changefeed.Filter, _ uint64, _ int) (changefeed.Page, error) {
+	if f.Severity > diff.None {
+		return changefeed.Page{}, nil
+	}
+	return changefeed.Page{Items: []changefeed.Item{{Position: 1, Kind: changefeed.AgentUpdated, At: now, Agent: "AIR-1", Event: registry.EventUpdated, Fields: []string{"service_endpoints", "username"}, Title: "Agent AIR-1 (“Taxi Sol”) changed its service endpoints, username"}}}, nil
 }
 
 // TestFrontPageTellsWhatChanged looks for the last change with weight: what changed, and the comparison.
