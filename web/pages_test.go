@@ -14,6 +14,7 @@ import (
 
 	"gazetteer/api"
 	"gazetteer/api/answer"
+	"gazetteer/census"
 	"gazetteer/changefeed"
 	"gazetteer/crawler"
 	"gazetteer/document"
@@ -24,6 +25,7 @@ import (
 	"gazetteer/registry"
 	"gazetteer/registry/directory"
 	"gazetteer/web"
+	"gazetteer/web/plot"
 
 	"golang.org/x/net/html"
 )
@@ -947,6 +949,49 @@ func TestTitleOfHitIsFirstSentence(t *testing.T) {
 	}
 	if details := textOf(elements(hit, "details")[0]); !strings.Contains(details, "keeps the table for fifteen minutes.") {
 		t.Errorf("the details do not have the whole intent: %s", details)
+	}
+}
+
+// censusSample has figures of hosts.
+type censusSample struct{ sample }
+
+func (censusSample) Stats(context.Context) (*census.Stats, error) {
+	table := func(name, column string, labels ...string) census.Table {
+		t := census.Table{Name: name, Title: "Title of " + name, Columns: []string{column, "hosts"}}
+		var bars []plot.Bar
+		for i, label := range labels {
+			t.Rows, bars = append(t.Rows, census.Row{Cells: []string{label, fmt.Sprint(i + 1)}}), append(bars, plot.Bar{Label: label, Value: float64(i + 1)})
+		}
+		t.Chart = plot.NewBars(t.Title, column, "hosts", bars)
+		return t
+	}
+	return &census.Stats{Figures: new(census.Figures), Tables: []census.Table{
+		table("state", "state", "reachable=yes", "consistent=unknown", "answers=no"),
+		table("class", "class", "withheld-by-robots", "nothing"),
+		table("formats", "formats", "ai+agis-summary", "ai-alias"),
+		table("agents", "signal", "did"),
+		table("verb", "verb", "BOOK"),
+		{Name: "adoption", Title: "Formats over time", Columns: []string{"date", "ai"}, Rows: []census.Row{{Cells: []string{"2026-01-01", "3"}}}},
+		{Name: "classes", Title: "Classes over time", Columns: []string{"date", "other-format"}, Rows: []census.Row{{Cells: []string{"2026-01-01", "3"}}, {Cells: []string{"2026-01-08", "5"}}}},
+	}}, nil
+}
+
+// TestCensusIsInWords looks for the words in place of the values of closed families, in tables and
+// drawings, and for the one table over time that has two rows.
+func TestCensusIsInWords(t *testing.T) {
+	text := textOf(parse(t, get(t, engine(t, censusSample{sample{word: plainWord}}), "/census").Body.String()))
+	for _, want := range []string{"Reachable", "Consistent: unknown", "Does not answer", "Closed to robots", "AI Discovery + AGIS summary", "Creator’s DID lists the key", "Another format"} {
+		if n := strings.Count(text, want); n != 2 && want != "Another format" || n == 0 {
+			t.Errorf("%q stands %d times in %s", want, n, text)
+		}
+	}
+	for _, code := range []string{"reachable=yes", "withheld-by-robots", "ai-alias", "Formats over time"} {
+		if strings.Contains(text, code) {
+			t.Errorf("the page has %q", code)
+		}
+	}
+	if !strings.Contains(text, "BOOK") || !strings.Contains(text, "Classes over time") {
+		t.Errorf("figures are missing: %s", text)
 	}
 }
 

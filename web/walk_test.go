@@ -343,9 +343,9 @@ func (h *testServer) places() []place {
 		{"changes", "/changes", "main", "locanda.test"},
 		{"changes-none", "/changes?host=nobody.test", "main", "nobody.test"},
 		{"diff", h.diff, "main ins, main del", ""},
-		{"census", "/census", ".chart", "AI"},
+		{"census", "/census", ".chart", "Well-formed"},
 		{"census-hosts", "/census/hosts?figure=format%3Aai", ".hostlist", ".test"},
-		{"home", "/", "main", "Find"},
+		{"home", "/", "p.states", "can be reached"},
 	}
 }
 
