@@ -31,6 +31,7 @@ type refusedView struct{ Host, What, Help string }
 type submittedView struct {
 	Host      string
 	Waiting   bool // for its first visit
+	Soon      bool // that begins now
 	Due       frame.Moment
 	Visited   frame.Moment
 	Documents int
@@ -132,6 +133,7 @@ func (p *Pages) addSubmission(c *gin.Context, v *submitView, s answer.Submission
 	visit := submittedView{Host: s.Host, Waiting: s.State == "waiting", Due: p.MomentOf(s.Due), Visited: p.MomentOf(s.Visited)}
 	if visit.Waiting {
 		v.Running = v.Running || s.Due.Before(p.Now().Add(time.Minute))
+		visit.Soon = s.Due.Before(p.Now().Add(5 * time.Second))
 	} else {
 		service, err := p.answers.Service(c.Request.Context(), s.Host)
 		if err != nil {
