@@ -995,6 +995,84 @@ func TestCensusIsInWords(t *testing.T) {
 	}
 }
 
+// overAGTP has operations that are called over AGTP, with addresses so long that the programs of all
+// find no room on a page.
+type overAGTP struct{ sample }
+
+func (s overAGTP) operation(n int) document.Operation {
+	o := s.sample.operation(n)
+	o.Path = "/" + strings.Repeat("long/", 200)
+	o.Call = document.Call{Protocol: "agtp", URL: "agtp://ristorante.test"}
+	return o
+}
+
+func (s overAGTP) Search(ctx context.Context, q query.Query) (index.Result, error) {
+	r, err := s.sample.Search(ctx, q)
+	for i := range r.Hits {
+		r.Hits[i].Operation = s.operation(i)
+	}
+	return r, err
+}
+
+func (s overAGTP) Service(ctx context.Context, name string) (answer.Service, error) {
+	v, err := s.sample.Service(ctx, name)
+	if err != nil || len(v.Documents) == 0 {
+		return v, err
+	}
+	d := &v.Documents[0].Document
+	d.Operations = nil
+	for n := range 20 {
+		d.Operations = append(d.Operations, s.operation(n))
+	}
+	return v, err
+}
+
+func TestProgramsOfOperationsOverAGTP(t *testing.T) {
+	h := engine(t, overAGTP{sample{word: plainWord, hits: 20}})
+	for path, want := range map[string][]string{
+		"/?q=book":                  {`over <a href="/docs#agtp">AGTP</a>`, "which a service may lack", `"gazetteer/call": {`, `aria-label="MCP tool"`},
+		"/services/ristorante.test": {`over <a href="/docs#agtp">AGTP</a>`, "which a service may lack", `">Programs that call it</a>`},
+		"/docs":                     {`<li id="agtp">`},
+	} {
+		body := get(t, h, path).Body.String()
+		for _, w := range want {
+			if !strings.Contains(body, w) {
+				t.Errorf("%s has no %s", path, w)
+			}
+		}
+		if len(body) > 100<<10 {
+			t.Errorf("%s has %d bytes", path, len(body))
+		}
+	}
+	page := parse(t, get(t, h, "/services/ristorante.test").Body.String())
+	var elsewhere string
+	for _, a := range elements(page, "a") {
+		if textOf(a) == "Programs that call it" {
+			elsewhere, _, _ = strings.Cut(attribute(a, "href"), "#")
+		}
+	}
+	page = parse(t, get(t, h, elsewhere).Body.String())
+	if op := byID(page, "op"); op == nil || len(elements(op, "pre")) == 0 {
+		t.Errorf("%s has no programs", elsewhere)
+	}
+}
+
+// explained has a visit whose detail names the status of the answer.
+type explained struct{ sample }
+
+func (s explained) Service(ctx context.Context, name string) (answer.Service, error) {
+	v, err := s.sample.Service(ctx, name)
+	v.State.Fetches[1].Detail = "https://ristorante.test/ai answered 404 Not Found"
+	return v, err
+}
+
+func TestStatusOfVisitIsSaidOnce(t *testing.T) {
+	text := textOf(parse(t, get(t, engine(t, explained{sample{word: plainWord}}), "/services/ristorante.test").Body.String()))
+	if n := strings.Count(text, "404"); n != 1 {
+		t.Errorf("the page says 404 %d times", n)
+	}
+}
+
 // TestNamesAreLinks looks for the pages of services and classes of data where these are named.
 func TestNamesAreLinks(t *testing.T) {
 	h := engine(t, sample{word: plainWord, hits: 2})

@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"html/template"
@@ -62,13 +63,13 @@ type sideView struct {
 }
 
 type hitView struct {
-	Op       operationView
-	Host     string
-	Service  string
-	Number   int           // from 1, on this page
-	Marked   template.HTML // the title with the words of the query marked
-	Whole    template.HTML // the intent likewise, "" if the title is all of it
-	Programs []programView // that call it
+	Op      operationView
+	Host    string
+	Service string
+	Number  int           // from 1, on this page
+	Marked  template.HTML // the title with the words of the query marked
+	Whole   template.HTML // the intent likewise, "" if the title is all of it
+	calling
 	TestSet  bool
 	Why      *whyView // nil on a page that lists all that there is
 	Kind     string
@@ -308,9 +309,12 @@ func (p *Pages) completeHits(ctx context.Context, found []index.Hit) ([]hitView,
 		return nil, err
 	}
 	views := make([]hitView, 0, len(hits))
+	room := maxHitPrograms
 	for i, h := range hits {
 		v := p.hitViewOf(h)
 		v.Number = i + 1
+		v.Programs = append(v.Programs, toolOf(h))
+		v.fit(&room, operationPath(h.Host, string(h.Kind), h.Operation.ID))
 		views = append(views, v)
 	}
 	return views, nil
@@ -329,7 +333,7 @@ func (p *Pages) hitViewOf(h answer.Hit) hitView {
 		Findings: findingsWords[h.Findings],
 		Digest:   shortDigest(h.Digest),
 		Caution:  frame.AsSentence(h.Caution),
-		Programs: programsOf(h.Operation, h.Service),
+		calling:  callingOf(h.Operation, h.Service),
 		TestSet:  slices.Contains(h.Service.Categories, testCategory) || h.Service.Domain == testCategory,
 		Far:      h.Far,
 	}
@@ -377,6 +381,52 @@ func matchedWords(w index.Why) []string {
 		words = append(words, m.Text, m.Term)
 	}
 	return words
+}
+
+// calling shows how to call an operation.
+type calling struct {
+	Programs  []programView
+	Bound     bool   // they use the HTTP binding of AGTP, which a service may lack
+	Elsewhere string // the page that has the programs, where this one has no room for them
+}
+
+// The number of bytes of programs on a page: one of results, and one of a service, whose operations
+// have all of their parameters.
+const (
+	maxHitPrograms     = 44 << 10
+	maxServicePrograms = 32 << 10
+)
+
+func callingOf(o document.Operation, s document.Service) calling {
+	return calling{Programs: programsOf(o, s), Bound: call.Of(o, s).HTTPBinding != ""}
+}
+
+// fit takes room for the programs, or moves them to another page if there is not enough.
+func (c *calling) fit(room *int, elsewhere string) {
+	size := 0
+	for _, p := range c.Programs {
+		size += len(p.Text)
+	}
+	if size > *room {
+		c.Programs, c.Elsewhere = nil, elsewhere
+		return
+	}
+	*room -= size
+}
+
+// toolOf writes an operation as a tool of MCP.
+func toolOf(h answer.Hit) programView {
+	tools := call.Tools([]call.ToolSource{{ID: h.ID, Host: h.Host, Service: h.Service, Operation: h.Operation, Ends: h.Effect.Destructive}})
+	text, err := json.MarshalIndent(call.ToMCP(tools, "").Tools[0], "", "  ")
+	if err != nil { // its parts were JSON
+		return programView{}
+	}
+	return programView{"MCP tool", frame.PlainText(string(text))}
+}
+
+// operationPath is the page of a service at one of its operations.
+func operationPath(host, kind, id string) string {
+	return frame.ServicePath(host) + "?" + url.Values{"kind": {kind}, "op": {id}}.Encode() + "#op"
 }
 
 // A programView is a program that calls an operation.

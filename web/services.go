@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gazetteer/api/answer"
@@ -61,10 +62,10 @@ type fact struct {
 
 type listedOperation struct {
 	operationView
-	Kind     string
-	Programs []programView
-	Also     *listedOperation // the same operation as another document describes it, nil without one
-	Wanted   bool             // the address asked for this one
+	calling
+	Kind   string
+	Also   *listedOperation // the same operation as another document describes it, nil without one
+	Wanted bool             // the address asked for this one
 }
 
 type documentView struct {
@@ -178,6 +179,7 @@ func (p *Pages) servicePage(c *gin.Context) (frame.WebPage, error) {
 	}
 	first := min((number-1)*frame.PerPage, len(all))
 	v.Operations = all[first:min(first+frame.PerPage, len(all))]
+	fitPrograms(host, v.Operations)
 	v.Total, v.First, v.Last = len(all), first+1, first+len(v.Operations)
 	v.Pages = frame.LinkPages(frame.ServicePath(host), url.Values{}, number, len(all), frame.PerPage)
 	if v.Published {
@@ -290,7 +292,7 @@ func operationsOf(s answer.Service) []listedOperation {
 			first = len(all)
 		}
 		for n, o := range d.Operations {
-			listed := listedOperation{operationView: operationOf(o, d.Service), Kind: string(d.Kind), Programs: programsOf(o, d.Service)}
+			listed := listedOperation{operationView: operationOf(o, d.Service), Kind: string(d.Kind), calling: callingOf(o, d.Service)}
 			if place, ok := twins[n]; ok && &documents[i] == yields {
 				also[place] = &listed
 				continue
@@ -302,6 +304,28 @@ func operationsOf(s answer.Service) []listedOperation {
 		all[first+place].Also = twin
 	}
 	return all
+}
+
+// fitPrograms leaves programs for as many operations as a page has room for, that one first which the
+// address asks for.
+func fitPrograms(host string, operations []listedOperation) {
+	room := maxServicePrograms
+	for _, wanted := range []bool{true, false} {
+		for i := range operations {
+			o := &operations[i]
+			if o.Wanted != wanted {
+				continue
+			}
+			path := operationPath(host, o.Kind, o.ID)
+			if wanted {
+				path = "" // this page
+			}
+			o.fit(&room, path)
+			if o.Also != nil {
+				o.Also.fit(&room, "")
+			}
+		}
+	}
 }
 
 // placeOf returns the place of the operation with that id, -1 when there is none.
@@ -449,6 +473,9 @@ func (p *Pages) fetchOf(f fetch.Fetch) fetchView {
 		Status:    f.Status,
 		At:        p.MomentOf(f.At),
 		Redirects: f.Redirects,
+	}
+	if strings.Contains(f.Detail, strconv.Itoa(f.Status)) {
+		v.Status = 0 // the detail says it
 	}
 	if f.Took > 0 {
 		v.Took = fmt.Sprintf("%d ms", int64(f.Took))

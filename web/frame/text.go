@@ -26,10 +26,14 @@ func escapeText(s string) template.HTML {
 			b.WriteString(`</span>`)
 			continue
 		}
-		b.WriteString(template.HTMLEscapeString(part))
+		markup.WriteString(&b, part)
 	}
 	return template.HTML(b.String())
 }
+
+// markup escapes the characters that begin markup in a text. Quotation marks begin none there, and
+// pages of programs are full of them; in an attribute the template escapes them, too.
+var markup = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
 // PlainText returns an untrusted text for places without markup (a title, an attribute, a line of a
 // preformatted block): hidden characters are written as "U+202E". The template escapes it as usual.

@@ -8,7 +8,7 @@ import (
 
 func TestHiddenCharacters(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"markup is escaped":                     {`<b>"a" & 'b'</b>`, "&lt;b&gt;&#34;a&#34; &amp; &#39;b&#39;&lt;/b&gt;"},
+		"markup is escaped":                     {`<b>"a" & 'b'</b>`, `&lt;b&gt;"a" &amp; 'b'&lt;/b&gt;`},
 		"an override is written out":            {"a\u202Eb", `a<span class="mark">U+202E</span>b`},
 		"every bidi control":                    {"\u061C\u200E\u200F\u202A\u2066\u2069", `<span class="mark">U+061C</span><span class="mark">U+200E</span><span class="mark">U+200F</span><span class="mark">U+202A</span><span class="mark">U+2066</span><span class="mark">U+2069</span>`},
 		"zero width and soft hyphen":            {"pay\u200Bpal\u00AD\uFEFF", `pay<span class="mark">U+200B</span>pal<span class="mark">U+00AD</span><span class="mark">U+FEFF</span>`},
