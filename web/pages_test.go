@@ -624,6 +624,7 @@ func TestLogPageExplainsVerification(t *testing.T) {
 	h := mount(t, sample{word: plainWord, hits: 1}, web.Options{PublicURL: "https://example.com"})
 	text := textOf(parse(t, get(t, h, "/log").Body.String()))
 	for _, want := range []string{
+		"Leaves: from 1 to 1,234 between 12 February 09:26 and 14 March 09:26 UTC",
 		"gazetteer.test/log", "1,234", "gazetteer log verify https://example.com/log --key gazetteer.test/log+00000000+AAAA",
 		"Key rotated", "New version: AGIS document", "Erased; its hash stays", "12 February 2026", "14 March 2026",
 	} {

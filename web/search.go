@@ -393,8 +393,8 @@ type calling struct {
 // The number of bytes of programs on a page: one of results, and one of a service, whose operations
 // have all of their parameters.
 const (
-	maxHitPrograms     = 44 << 10
-	maxServicePrograms = 32 << 10
+	maxHitPrograms     = 36 << 10
+	maxServicePrograms = 26 << 10
 )
 
 func callingOf(o document.Operation, s document.Service) calling {
