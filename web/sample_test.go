@@ -39,6 +39,7 @@ import (
 	"gazetteer/registry/evidence"
 	"gazetteer/store/boltstore"
 	"gazetteer/web"
+	"gazetteer/web/docpages"
 )
 
 // now is when the sample pages are read.
@@ -471,6 +472,11 @@ func mount(t testing.TB, a both, o web.Options) http.Handler {
 	}
 	p := web.New(a, a, o)
 	p.Mount(host.Engine())
+	reference, err := docpages.New(p.Frame, host.OpenAPI(), "https://gazetteer.test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	reference.Mount(host.Engine())
 	p.MountOperator(host.OperatorEngine())
 	host.SetNotFound(p.NotFound)
 	return listeners{host.Handler(), host.AdminHandler()}

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"gazetteer/api/route"
+	"gazetteer/protocol/english"
 	"gazetteer/web/frame"
 )
 
@@ -288,11 +290,33 @@ func (p *Pages) referencePage(*gin.Context) (frame.WebPage, error) {
 }
 
 func (p *Pages) operationPage(c *gin.Context) (frame.WebPage, error) {
-	o, ok := p.byID[c.Param("id")]
+	id := c.Param("id")
+	o, ok := p.byID[id]
 	if !ok {
-		return frame.WebPage{}, frame.ErrNoPage
+		return frame.WebPage{}, &noOperation{id, english.NearName(id, slices.Sorted(maps.Keys(p.byID)))}
 	}
 	return frame.WebPage{Name: "docsoperation", Title: o.Summary, Body: o}, nil
+}
+
+// noOperation is an id that no operation of the API has.
+type noOperation struct {
+	id   string
+	near string // the id that was probably meant, "" for none
+}
+
+func (e *noOperation) Error() string { return "no operation " + e.id }
+
+// Problem returns the page for an operation that the reference does not have.
+func (e *noOperation) Problem() frame.Problem {
+	v := frame.Problem{
+		Status: http.StatusNotFound, Title: "The API has no such operation",
+		What: fmt.Sprintf("No operation has the id %q.", frame.ClipPlain(60, e.id)),
+	}
+	if e.near != "" {
+		v.Links = append(v.Links, frame.Link{Text: e.near, Address: "/docs/" + e.near})
+	}
+	v.Links = append(v.Links, frame.Link{Text: "API reference", Address: "/docs"})
+	return v
 }
 
 // mcpView is how to add the MCP server to a client.
