@@ -320,7 +320,7 @@ func (c *Client) PostForLines(ctx context.Context, path string, body any, each f
 		case err != nil && ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil:
-			return exit.Networkf("the server stopped answering: %v", err)
+			return exit.Networkf("the server stopped answering: %w", err)
 		}
 		if err := each(line); err != nil {
 			return err
@@ -429,7 +429,7 @@ func (c *Client) ReadAnswer(response *http.Response, most int64) ([]byte, error)
 	case err != nil && watched && errors.Is(context.Cause(body.ctx), errSlow):
 		return nil, exit.Networkf("%s has not sent all of its answer in %s, %d times --timeout", c.Base, answerTimes*c.silence, answerTimes)
 	case err != nil:
-		return nil, exit.Networkf("read the answer of %s: %v", c.Base, err)
+		return nil, exit.Networkf("read the answer of %s: %w", c.Base, err)
 	case int64(len(raw)) > most:
 		return nil, exit.Networkf("the answer of %s is larger than %d MiB: it is not read", c.Base, most>>20)
 	}

@@ -297,7 +297,7 @@ func (c *Config) readFile(file string, environ []string) error {
 		return nil
 	}
 	if err != nil {
-		return exit.Usagef("read the configuration: %v", err)
+		return exit.Usagef("read the configuration: %w", err)
 	}
 	return c.decodeTOML(file, text)
 }

@@ -424,7 +424,7 @@ func (s *session) buildParameters(ctx context.Context, name string, f *callFlags
 			return nil, exit.Usagef("--arg %s is there twice", key)
 		}
 		if values[key], err = argumentValue(text, types[key]); err != nil {
-			return nil, exit.Usagef("--arg %s: %v", key, err)
+			return nil, exit.Usagef("--arg %s: %w", key, err)
 		}
 	}
 	return json.Marshal(values)

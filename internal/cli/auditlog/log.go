@@ -183,6 +183,9 @@ func (s *logSource) readVerifier(ctx context.Context) (note.Verifier, error) {
 		return parseVerifier("--key", s.key)
 	}
 	text, err := s.files(ctx, "key")
+	if errors.Is(err, audit.ErrRemote) {
+		return nil, classifyError(err)
+	}
 	if err != nil {
 		return nil, classifyError(fmt.Errorf("the log's public key: %w; give it with --key", err))
 	}
@@ -212,9 +215,9 @@ func classifyError(err error) error {
 	case errors.Is(err, context.Canceled):
 		return err
 	case errors.Is(err, audit.ErrRemote):
-		return exit.Networkf("%v", err)
+		return exit.Networkf("%w", err)
 	default:
-		return exit.NotFoundf("%v", err)
+		return exit.NotFoundf("%w", err)
 	}
 }
 
@@ -295,7 +298,7 @@ func (a *verbs) verifyLog(ctx context.Context, s *logSource, args, older []strin
 	for _, name := range older {
 		text, err := os.ReadFile(name)
 		if err != nil {
-			return exit.Usagef("--older: %v", err)
+			return exit.Usagef("--older: %w", err)
 		}
 		checkpoints = append(checkpoints, text)
 	}
@@ -340,11 +343,11 @@ func (a *verbs) verifyProof(s *logSource, args []string, leafFile string) error 
 	}
 	text, err := os.ReadFile(args[0])
 	if err != nil {
-		return exit.Usagef("%v", err)
+		return exit.Usagef("%w", err)
 	}
 	leaf, err := os.ReadFile(leafFile)
 	if err != nil {
-		return exit.Usagef("--leaf: %v", err)
+		return exit.Usagef("--leaf: %w", err)
 	}
 	p, c, err := audit.CheckProof(text, leaf, verifier)
 	if err != nil {

@@ -152,7 +152,7 @@ is under your host.
 		RunE: func(c *cobra.Command, args []string) error {
 			f, err := os.Open(args[0])
 			if err != nil {
-				return exit.Usagef("import: %v", err)
+				return exit.Usagef("import: %w", err)
 			}
 			defer f.Close()
 			return a.withOperator(c.Context(), func(server *cli.Client) error { return a.importAgents(c.Context(), server, f) })
