@@ -35,7 +35,8 @@ inbox.
   gazetteer validate example.com    check what a host publishes
 
 A command talks to the server that --server names, to the one that runs on the
-data directory, or to the one on the configured address.
+data directory, or to the one on the configured address. Crawl and the commands
+of the operator need the data directory.
 
 Exit codes: 0 done, 1 not found or findings, 2 usage, 3 network or server,
 4 data or internal.`,

@@ -103,7 +103,7 @@ Exit code 1 when something does not hold, 3 when the server cannot be reached.`,
 }
 
 // openLog opens the log that the arguments name.
-func (s *logSource) openLog(a *verbs, args []string) error {
+func (s *logSource) openLog(ctx context.Context, a *verbs, args []string) error {
 	switch {
 	case len(args) == 1:
 		s.place = args[0]
@@ -115,6 +115,13 @@ func (s *logSource) openLog(a *verbs, args []string) error {
 			return err
 		}
 		s.place = filepath.Join(config.DataDir, "log")
+		if !cli.FileExists(s.place) {
+			base, answers := a.FindConfiguredServer(ctx, config)
+			if !answers {
+				return cli.NoDataError(config, cli.Read)
+			}
+			s.place = base + "/log"
+		}
 	}
 	if !strings.Contains(s.place, "://") {
 		info, err := os.Stat(s.place)
@@ -263,7 +270,7 @@ func (s *logSource) checkCosignatures(c checkpoint.Checkpoint, signed []byte) (l
 }
 
 func (a *verbs) printHead(ctx context.Context, s *logSource, args []string) error {
-	if err := s.openLog(a, args); err != nil {
+	if err := s.openLog(ctx, a, args); err != nil {
 		return err
 	}
 	verifier, err := s.readVerifier(ctx)
@@ -291,7 +298,7 @@ func (a *verbs) printHead(ctx context.Context, s *logSource, args []string) erro
 }
 
 func (a *verbs) verifyLog(ctx context.Context, s *logSource, args, older []string) error {
-	if err := s.openLog(a, args); err != nil {
+	if err := s.openLog(ctx, a, args); err != nil {
 		return err
 	}
 	var checkpoints [][]byte

@@ -163,12 +163,12 @@ No server may run on the directory. Exit code 1 means that something is damaged.
 				return err
 			}
 			if _, err := os.Stat(config.DataDir); err != nil {
-				return exit.NotFoundf("there is no data in %s: name a directory with --data-dir", config.DataDir)
+				return cli.NoDataError(config, cli.Operate)
 			}
 			r, err := backup.Check(c.Context(), config.DataDir, a.newPartProgress("checking"))
 			damage, damaged := errors.AsType[*backup.DamagedError](err)
 			if errors.Is(err, backup.ErrNoData) {
-				return exit.NotFoundf("there is no data in %s: name a directory with --data-dir", config.DataDir)
+				return cli.NoDataError(config, cli.Operate)
 			}
 			if err != nil && !damaged {
 				return err
