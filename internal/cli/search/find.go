@@ -105,7 +105,7 @@ func (a *verbs) findOffers(ctx context.Context, c *cli.Client, asked url.Values,
 			return err
 		}
 	} else {
-		a.printOffers(page, view)
+		a.printOffers(page, view, asked.Has("join") || asked.Has("joined"))
 	}
 	if len(page.Operations) == 0 {
 		return exit.ErrSilent
