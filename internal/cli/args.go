@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -127,6 +128,33 @@ func HelpCommand() *cobra.Command {
 		},
 	}
 }
+
+// span is a time span that is not negative, as the value of a flag.
+type span time.Duration
+
+// SpanVar declares a flag for a time span that is not negative.
+func SpanVar(flags *pflag.FlagSet, to *time.Duration, name string, value time.Duration, usage string) {
+	*to = value
+	flags.Var((*span)(to), name, usage)
+}
+
+// Set implements pflag.Value.
+func (s *span) Set(text string) error {
+	d, err := time.ParseDuration(text)
+	if err == nil && d < 0 {
+		err = errors.New("it is negative")
+	}
+	if err == nil {
+		*s = span(d)
+	}
+	return err
+}
+
+// String implements pflag.Value.
+func (s *span) String() string { return time.Duration(*s).String() }
+
+// Type implements pflag.Value.
+func (s *span) Type() string { return "duration" }
 
 // flagKinds describes the values that flags of each type accept.
 var flagKinds = map[string]string{"int": "a whole number", "bool": "true or false", "float64": "a number",

@@ -29,6 +29,8 @@ type Client struct {
 	HTTP  *http.Client
 	Base  string
 	Local bool // over the socket, where the admin routes are
+	// Own is the configuration of a server that runs in this process; nil for one elsewhere.
+	Own *config.Config
 
 	clock func() time.Time // of the signatures; nil: time.Now
 	// silence is the longest time without data from the server, 0 for no limit.
@@ -210,9 +212,6 @@ func (a *App) newRemoteClient() (*Client, error) {
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		return nil, exit.Usagef("--server %s: want an address such as http://127.0.0.1:8080", server)
 	}
-	if a.Timeout < 0 {
-		return nil, exit.Usagef("--timeout %s: want a duration such as 30s, or 0 for no limit", a.Timeout)
-	}
 	return &Client{HTTP: &http.Client{CheckRedirect: followOnlyReads}, Base: strings.TrimSuffix(u.String(), "/"), silence: a.Timeout}, nil
 }
 
@@ -302,7 +301,9 @@ func (a *App) startOwnServer(ctx context.Context, settings config.Config, crawl 
 		return nil, nil, errors.Join(err, stop())
 	}
 	c, ok := NewSocketClient(settings.DataDir)
-	if !ok {
+	if ok {
+		c.Own = &settings
+	} else {
 		return nil, nil, errors.Join(errors.New("our own socket does not answer"), stop())
 	}
 	return c, stop, nil

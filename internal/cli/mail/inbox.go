@@ -61,7 +61,7 @@ Times are in UTC.`,
 		},
 	}
 	c.Flags().BoolVar(&f.follow, "follow", false, "wait for more messages until you stop it")
-	c.Flags().DurationVar(&f.wait, "wait", 0, "how long to wait for mail if there is none, such as 10s")
+	cli.SpanVar(c.Flags(), &f.wait, "wait", 0, "how long to wait for mail if there is none, such as 10s")
 	c.Flags().BoolVar(&f.keep, "keep", false, "leave the mail at the relay")
 	c.Flags().StringVar(&f.save, "save", "", "directory for new envelopes and their receipts, one file each")
 	c.AddCommand(v.listCommand(), v.readCommand(), v.searchCommand(), v.exportCommand(), v.importCommand(), v.addCommand(), v.rulesCommand())

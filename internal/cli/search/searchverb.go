@@ -126,6 +126,9 @@ Exit code 1 when nothing is found.`,
 			if err := cmp.Or(flags.viewFlags.checkValues(), flags.readingFlags.checkFit()); err != nil {
 				return err
 			}
+			if c.Flags().Changed("within-tokens") && flags.within < 1 {
+				return exit.Usagef("--within-tokens %d: want 1 or more", flags.within)
+			}
 			return a.WithServer(c.Context(), cli.Read, func(server *cli.Client) error {
 				text := strings.Join(words, " ")
 				if len(flags.fields) > 0 && !a.JSON {
