@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -80,10 +81,18 @@ func RequireVerb(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	c.SuggestionsMinimumDistance = 2 // typing errors
 	mean := ""
-	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
-		mean = ": did you mean " + strings.Join(near, " or ") + "?"
+	var names []string
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() {
+			names = append(names, sub.Name())
+		}
+		if slices.Contains(sub.SuggestFor, args[0]) {
+			mean = ": did you mean " + sub.Name() + "?"
+		}
+	}
+	if question := nearest.Question(args[0], names); question != "" {
+		mean = ": " + question
 	}
 	if verb := verbElsewhere[c.Name()+" "+args[0]]; verb != "" {
 		mean = ": " + verb

@@ -334,7 +334,7 @@ func (c *Client) getJSON(request *http.Request, v any, also ...int) (raw []byte,
 		ok = ok || response.StatusCode == status
 	}
 	if !ok {
-		return nil, refusalError(response.StatusCode, raw)
+		return nil, RefusalError(response, raw)
 	}
 	if err := json.Unmarshal(raw, v); err != nil {
 		return nil, exit.Networkf("%s did not answer as Gazetteer would: %v", c.Base, err)
@@ -355,7 +355,7 @@ func (c *Client) PostForLines(ctx context.Context, path string, body any, each f
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
 		raw, _ := io.ReadAll(io.LimitReader(response.Body, 1<<20))
-		return refusalError(response.StatusCode, raw)
+		return RefusalError(response, raw)
 	}
 	decoder := json.NewDecoder(response.Body)
 	for {

@@ -390,10 +390,10 @@ func (a *verbs) findAgent(ctx context.Context, c *cli.Client, k *keyring, args [
 		AirID string `json:"air_id"`
 	}
 	if _, err := c.GetJSON(ctx, "/api/v1/resolve?"+url.Values{"name": {args[0]}}.Encode(), &r); err != nil {
-		return "", err
+		return "", a.ExplainUnknownAgent(ctx, c, args[0], err)
 	}
 	if r.AirID == "" {
-		return "", exit.NotFoundf("%s names no agent", args[0])
+		return "", exit.NotFoundf("%s is not the name of an agent", args[0])
 	}
 	return r.AirID, nil
 }

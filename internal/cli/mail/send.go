@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"time"
 
@@ -119,11 +118,8 @@ func (v *verbs) sendMessage(c *cobra.Command, server *cli.Client, to string, f *
 		return cli.UsageError(c, "name the recipient, or the message that is answered by --reply-to")
 	default:
 		document, err := (&cli.Directory{Server: server}).Resolve(ctx, to)
-		if cli.IsRefusedWithStatus(err, http.StatusNotFound) {
-			return exit.NotFoundf("%s: %w\n%s lists the AIR IDs", format.Visible(to), err, v.FormatCommand("agents"))
-		}
 		if err != nil {
-			return err
+			return v.ExplainUnknownAgent(ctx, server, to, err)
 		}
 		m.To = document.ID
 	}

@@ -42,7 +42,6 @@ func (a *verbs) printHits(r searchAnswer, words string, view viewFlags) {
 		if r.Note != "" {
 			fmt.Fprintln(a.Out, format.Visible(formatNote(r.Note)))
 		}
-		a.printNear(r.Near)
 		return
 	}
 	now := a.Environment.Now()

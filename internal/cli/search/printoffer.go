@@ -59,7 +59,6 @@ func (a *verbs) printOffers(page api.OrchestratePage, view viewFlags, joined boo
 	if page.Note != "" {
 		fmt.Fprintln(a.Out, format.Visible(formatNote(page.Note)))
 	}
-	a.printNear(page.Near)
 }
 
 // offerRows returns one row for an operation, and one row for each of its agents.

@@ -7,9 +7,10 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
-	"gazetteer/api/air"
+	"gazetteer/index"
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
 	"gazetteer/internal/nearest"
@@ -17,22 +18,46 @@ import (
 )
 
 // printSuggestions prints, after a search without results, the filters with unknown values and the
-// most similar known values; or that there is nothing to search yet.
-func (a *verbs) printSuggestions(ctx context.Context, c *cli.Client, words string) {
+// most similar known values; or that there is nothing to search yet. It reports whether it printed
+// anything.
+func (a *verbs) printSuggestions(ctx context.Context, c *cli.Client, conditions []condition) bool {
 	var known struct{ Services []json.RawMessage }
 	if _, err := c.GetJSON(ctx, "/api/v1/services?limit=1", &known); err == nil && len(known.Services) == 0 {
 		fmt.Fprintf(a.Out, "No service is known here yet. To add a host: %s\n", a.describeAdding(c, "example.com"))
-		return
+		return true
 	}
-	for word := range strings.FieldsSeq(words) {
-		key, value, isFilter := strings.Cut(strings.TrimPrefix(word, "-"), ":")
-		if !isFilter || value == "" {
+	printed := false
+	for _, is := range conditions {
+		values, all := listValues(ctx, c, is.key)
+		contained := slices.ContainsFunc(values, func(v string) bool { return strings.EqualFold(v, is.value) })
+		question := nearest.Question(is.value, values)
+		switch {
+		case contained:
+			continue
+		case question != "":
+			fmt.Fprintf(a.Out, "%s %s: %s\n", is.key, format.Visible(is.value), format.Visible(question))
+		case all:
+			fmt.Fprintf(a.Out, "%s %s: nothing here has it\n", is.key, format.Visible(is.value))
+		default:
 			continue
 		}
-		if question := nearest.Question(value, listValues(ctx, c, key)); question != "" {
-			fmt.Fprintf(a.Out, "%s %s: %s\n", key, format.Visible(value), format.Visible(question))
+		printed = true
+	}
+	return printed
+}
+
+// A condition is a filter of a search with one of its values.
+type condition struct{ key, value string }
+
+// conditionsIn returns the filters in the words of a search.
+func conditionsIn(words string) []condition {
+	var list []condition
+	for word := range strings.FieldsSeq(words) {
+		if key, value, isFilter := strings.Cut(strings.TrimPrefix(word, "-"), ":"); isFilter && value != "" {
+			list = append(list, condition{key, value})
 		}
 	}
+	return list
 }
 
 // describeAdding says how to add a host: with a command, or on a page of a server that accepts no
@@ -44,26 +69,48 @@ func (a *verbs) describeAdding(c *cli.Client, host string) string {
 	return c.Base + "/submit?" + url.Values{"host": {host}}.Encode()
 }
 
-// listValues returns the possible values of a filter; none if they are not known.
-func listValues(ctx context.Context, c *cli.Client, key string) []string {
+// listValues returns possible values of a filter, and whether these are all; none if they are not
+// known.
+func listValues(ctx context.Context, c *cli.Client, key string) (names []string, all bool) {
 	switch key {
 	case "ns":
-		return listNames(ctx, c, "namespaces", "namespace")
+		names = listNames(ctx, c, "namespaces", "namespace")
 	case "verb":
-		return listNames(ctx, c, "verbs", "verb")
+		names = listNames(ctx, c, "verbs", "verb")
 	case "host":
-		return listNames(ctx, c, "services", "host")
+		names = listNames(ctx, c, "services", "host")
 	case "domain":
-		names := append(listNames(ctx, c, "services", "domain"), listNames(ctx, c, "services", "categories")...)
+		names = append(listNames(ctx, c, "services", "domain"), listNames(ctx, c, "services", "categories")...)
 		slices.Sort(names)
-		return slices.Compact(names)
-	default:
-		return nil
+		names = slices.Compact(names)
+	case "class", "protocol", "lang":
+		names = countedValues(ctx, c, key)
+		return names, key == "protocol" && len(names) > 0
 	}
+	return names, len(names) > 0 && len(names) < maxNamePages*namesPerPage
 }
 
-// maxNamePages bounds the pages of names that are read for a suggestion.
-const maxNamePages = 20
+// countedValues returns the most frequent values of a filter among all operations.
+func countedValues(ctx context.Context, c *cli.Client, key string) []string {
+	var counted struct {
+		Facets map[string][]index.Count `json:"facets"`
+	}
+	query := url.Values{"q": {"idempotent:yes idempotent:no idempotent:unknown"}, "facets": {key}, "limit": {"1"}}
+	if _, err := c.GetJSON(ctx, "/api/v1/search?"+query.Encode(), &counted); err != nil {
+		return nil
+	}
+	var values []string
+	for _, count := range counted.Facets[key] {
+		values = append(values, count.Value)
+	}
+	return values
+}
+
+// Bounds of the names that are read for a suggestion.
+const (
+	maxNamePages = 20
+	namesPerPage = 100
+)
 
 // listNames reads the distinct names in a list of the API: member contains the name of an entry, or
 // its names. A list that cannot be read gives no suggestions.
@@ -72,7 +119,7 @@ func listNames(ctx context.Context, c *cli.Client, list, member string) []string
 	cursor := ""
 	for range maxNamePages {
 		page := map[string]any{}
-		if _, err := c.GetJSON(ctx, "/api/v1/"+list+"?limit=100"+cursor, &page); err != nil {
+		if _, err := c.GetJSON(ctx, "/api/v1/"+list+"?limit="+strconv.Itoa(namesPerPage)+cursor, &page); err != nil {
 			return names
 		}
 		entries, _ := page[list].([]any)
@@ -140,23 +187,6 @@ func explainUnresolved(ctx context.Context, c *cli.Client, a *verbs, id string, 
 	case id == strings.ToUpper(id) && !strings.HasPrefix(id, "AIR-"):
 		return exit.NotFoundf("%s is no agent. A verb is named with its namespace, as in acme-reservations.%s\nWho offers it: %s", id, id, a.FormatCommand("search verb:"+cli.QuoteForShell(id)))
 	default:
-		question := ""
-		if near := findAgents(ctx, c, id); near != nil {
-			question = "\nDid you mean " + strings.Join(near, " or ") + "?"
-		}
-		return exit.NotFoundf("no agent is known as %s: want an AIR ID, a handle, a did:wba identifier, or NAMESPACE.VERB%s\nThe agents here: %s", id, question, a.FormatCommand("agents"))
+		return exit.NotFoundf("no agent is known as %s: want an AIR ID, a handle, a did:wba identifier, or NAMESPACE.VERB%s\nThe agents here: %s", id, cli.SuggestAgents(ctx, c, id), a.FormatCommand("agents"))
 	}
-}
-
-// findAgents returns up to three agents whose record contains a word, as "AIR-… (name)".
-func findAgents(ctx context.Context, c *cli.Client, word string) []string {
-	var page air.AgentList
-	if _, err := c.GetJSON(ctx, "/api/v1/agents?"+url.Values{"q": {word}, "limit": {"3"}}.Encode(), &page); err != nil {
-		return nil
-	}
-	var found []string
-	for _, g := range page.Agents {
-		found = append(found, g.AirID+" ("+format.Visible(g.Name)+")")
-	}
-	return found
 }
