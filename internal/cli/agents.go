@@ -2,7 +2,7 @@ package cli
 
 import (
 	"context"
-	"net/http"
+	"errors"
 	"net/url"
 	"strings"
 
@@ -14,8 +14,8 @@ import (
 // ExplainUnknownAgent names the agent in the error of an unknown one, with similar agents and the next
 // command. Other errors stay as they are.
 func (a *App) ExplainUnknownAgent(ctx context.Context, c *Client, name string, err error) error {
-	if !IsRefusedWithStatus(err, http.StatusNotFound) {
-		return err
+	if refused, ok := errors.AsType[*RefusedError](err); !ok || refused.Code != "no-agent" || !strings.HasPrefix(err.Error(), "Agent not found") {
+		return err // a registration that waits is not found either, for a reason of its own
 	}
 	return exit.NotFoundf("no agent is known as %s%s\nThe agents here: %s", format.Visible(name), SuggestAgents(ctx, c, name), a.FormatCommand("agents"))
 }

@@ -177,6 +177,10 @@ func FlagError(c *cobra.Command, err error) error {
 			err = fmt.Errorf("--%s %s: want %s", invalid.GetFlag().Name, invalid.GetValue(), kind)
 		}
 	}
+	var empty *pflag.ValueRequiredError
+	if errors.As(err, &empty) {
+		err = fmt.Errorf("--%s needs a value", empty.GetFlag().Name)
+	}
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
 		if args := c.Flags().Args(); c.HasSubCommands() && len(args) > 0 {
@@ -188,7 +192,10 @@ func FlagError(c *cobra.Command, err error) error {
 		if question := nearest.Question(name, names); question != "" && len(name) > 1 {
 			return UsageError(c, "there is no flag --%s: %s", name, strings.Replace(question, "mean ", "mean --", 1))
 		}
-		return UsageError(c, "there is no flag %s", strings.TrimSpace(strings.TrimPrefix(strings.TrimPrefix(err.Error(), "unknown flag:"), "unknown shorthand flag:")))
+		if letters := unknown.GetSpecifiedShortnames(); letters != "" {
+			return UsageError(c, "there is no flag -%s; a word that begins with - goes after --: %s -- -%s", name, c.CommandPath(), letters)
+		}
+		return UsageError(c, "there is no flag --%s", name)
 	}
 	return UsageError(c, "%v", err)
 }

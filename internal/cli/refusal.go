@@ -50,6 +50,13 @@ func RefusalError(response *http.Response, body []byte) error {
 		return err
 	}
 	text := e.Err.Error()
+	if status == http.StatusNotFound && !isProblem(body) && response.Request != nil {
+		at := *response.Request.URL
+		at.Path, _, _ = strings.Cut(at.Path, "/api/v1/")
+		at.RawPath, at.RawQuery = "", ""
+		text = fmt.Sprintf("there is no Gazetteer at %s: the server there answered %d %s", at.String(), status, http.StatusText(status))
+		e = &exit.Error{Code: exit.Network}
+	}
 	if response.Request != nil {
 		text = nameChoices(text, response.Request.URL.Query())
 	}
@@ -60,6 +67,12 @@ func RefusalError(response *http.Response, body []byte) error {
 		text += "\n  got:      " + format.Visible(r.Got)
 	}
 	return &exit.Error{Code: e.Code, Err: &RefusedError{Status: status, Code: r.Code, AirID: r.AirID, Work: r.Work, err: errors.New(text)}}
+}
+
+// isProblem reports whether a body is a problem of a Gazetteer, or an error of the AIR reference.
+func isProblem(body []byte) bool {
+	var p problem
+	return json.Unmarshal(body, &p) == nil && p.formatText() != ""
 }
 
 // oneOf matches the refusal of a parameter that has a list of values.

@@ -386,6 +386,9 @@ func (a *verbs) findAgent(ctx context.Context, c *cli.Client, k *keyring, args [
 	if did.CheckAirID(args[0]) == nil {
 		return args[0], nil
 	}
+	if cli.FileExists(args[0]) {
+		return "", exit.Usagef("%s is a file: --key names the file with the key of an agent", args[0])
+	}
 	var r struct {
 		AirID string `json:"air_id"`
 	}

@@ -476,5 +476,13 @@ func argumentValue(text, kind string) (json.RawMessage, error) {
 	if kind == "" {
 		return json.Marshal(text)
 	}
-	return nil, fmt.Errorf("%.60q is no %s: want it as JSON", text, kind)
+	return nil, fmt.Errorf("%.60q is not %s: want it as JSON", text, withArticle(kind))
+}
+
+// withArticle returns a type with its article: an integer, a number.
+func withArticle(kind string) string {
+	if strings.ContainsAny(kind[:1], "aeiou") {
+		return "an " + kind
+	}
+	return "a " + kind
 }

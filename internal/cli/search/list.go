@@ -113,7 +113,7 @@ func (a *verbs) servicesCommand() *cobra.Command {
 
 // verbsCommand returns the command verbs.
 func (a *verbs) verbsCommand() *cobra.Command {
-	return a.listCommand("verbs", "List the verbs that services offer, in order", "verbs", func(ctx context.Context, c *cli.Client, view viewFlags) error {
+	command := a.listCommand("verbs", "List the verbs that services offer, in order", "verbs", func(ctx context.Context, c *cli.Client, view viewFlags) error {
 		var page struct {
 			Verbs []index.VerbCount `json:"verbs"`
 			Total int               `json:"total"`
@@ -133,6 +133,8 @@ func (a *verbs) verbsCommand() *cobra.Command {
 		a.printRows(rows)
 		return a.endList(len(page.Verbs), page.Total, page.Next != "", view, "verb", false)
 	})
+	command.Flags().Lookup("long").Hidden = true // a verb has no details
+	return command
 }
 
 // agentsCommand returns the command agents.

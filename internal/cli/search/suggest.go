@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"gazetteer/fetch"
 	"gazetteer/index"
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
@@ -149,7 +150,13 @@ func listNames(ctx context.Context, c *cli.Client, list, member string) []string
 // that is known and not shown has a reason of its own.
 func (a *verbs) explainUnknownHost(ctx context.Context, c *cli.Client, host string, err error) error {
 	var e *exit.Error
-	if !errors.As(err, &e) || e.Code != exit.NotFound || !strings.HasPrefix(err.Error(), "nothing is known of") {
+	if !errors.As(err, &e) || e.Code != exit.NotFound {
+		return err
+	}
+	if _, wrong := fetch.CheckHost(host); wrong != nil {
+		return &exit.Error{Code: exit.Usage, Err: err}
+	}
+	if !strings.HasPrefix(err.Error(), "nothing is known of") {
 		return err
 	}
 	hosts := listNames(ctx, c, "services", "host")
@@ -185,7 +192,7 @@ func explainUnresolved(ctx context.Context, c *cli.Client, a *verbs, id string, 
 		}
 		return exit.NotFoundf("no service offers %s: there is no verb %s%s\nWhat the namespace offers: %s", id, verb, question, a.FormatCommand("search ns:"+cli.QuoteForShell(namespace)))
 	case id == strings.ToUpper(id) && !strings.HasPrefix(id, "AIR-"):
-		return exit.NotFoundf("%s is no agent. A verb is named with its namespace, as in acme-reservations.%s\nWho offers it: %s", id, id, a.FormatCommand("search verb:"+cli.QuoteForShell(id)))
+		return exit.NotFoundf("%s is not an agent. A verb is named with its namespace, as in acme-reservations.%s\nWho offers it: %s", id, id, a.FormatCommand("search verb:"+cli.QuoteForShell(id)))
 	default:
 		return exit.NotFoundf("no agent is known as %s: want an AIR ID, a handle, a did:wba identifier, or NAMESPACE.VERB%s\nThe agents here: %s", id, cli.SuggestAgents(ctx, c, id), a.FormatCommand("agents"))
 	}
