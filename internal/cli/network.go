@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 )
@@ -55,6 +56,8 @@ func describeParts(err error, replace func(raw, plain string)) {
 // describeFileError describes why a file cannot be used, "" if it has no plain words for that.
 func describeFileError(e *fs.PathError) string {
 	switch {
+	case errors.Is(e, fs.ErrNotExist) && !FileExists(filepath.Dir(e.Path)):
+		return "there is no directory " + filepath.Dir(e.Path)
 	case errors.Is(e, fs.ErrNotExist):
 		return "there is no file " + e.Path
 	case errors.Is(e, fs.ErrPermission):

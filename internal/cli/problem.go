@@ -48,14 +48,18 @@ func (p problem) formatText() string {
 // quotedValue matches the refused value in a detail.
 var quotedValue = regexp.MustCompile(`"([^"]{1,100})"`)
 
+// listedValues matches the values that a help lists.
+var listedValues = regexp.MustCompile(`(?:[\w-]+, ){2,}(?:and )?[\w-]+(?: and [\w-]+)?`)
+
 // suggestValue returns a question for the value of a list in the help that is similar to the one that
 // the detail quotes, "" for none.
 func (p problem) suggestValue() string {
 	m := quotedValue.FindStringSubmatch(p.Detail)
-	if m == nil || strings.Count(p.Help, ",") < 2 {
+	list := listedValues.FindString(p.Help)
+	if m == nil || list == "" || len(m[1]) < 3 {
 		return ""
 	}
-	return nearest.Question(m[1], strings.FieldsFunc(p.Help, func(r rune) bool { return r == ' ' || r == ',' }))
+	return nearest.Question(m[1], strings.FieldsFunc(list, func(r rune) bool { return r == ' ' || r == ',' }))
 }
 
 // parameterName returns the user's name of the wrong parameter.
