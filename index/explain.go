@@ -118,8 +118,41 @@ func (x *Index) explainHit(t *storedDocument, o *preparedOperation, words []aske
 			why.Missing = append(why.Missing, w.Asked)
 		}
 	}
+	for i := range why.Matched {
+		m := &why.Matched[i]
+		if k := slices.IndexFunc(words, func(w askedWord) bool { return w.Expression && w.Asked == m.Term }); k >= 0 {
+			m.credit = words[k].expressionCredit(t.serviceTerms(x.analyzer), o)
+		}
+	}
 	why.Coverage = float64(len(words)-len(why.Missing)) / float64(len(words))
 	return why
+}
+
+// expressionCredit returns the share of an everyday expression that an operation has: the sum of the
+// weights of those words that it stands for, at most 1.
+func (w *askedWord) expressionCredit(service *termList, o *preparedOperation) float64 {
+	credit := 0.0
+	for i, hash := range w.meanings.hashes {
+		weight, stem := float64(query.MeaningWeight(i)), w.meanings.terms[i].Stem
+		inOperation := slices.ContainsFunc(o.terms[:entry.CtxField], func(l termList) bool { return l.has(hash, stem) })
+		switch {
+		case inOperation:
+			credit += weight
+		case service.has(hash, stem) || o.terms[entry.CtxField].has(hash, stem):
+			credit += weight * contextMatch
+		}
+	}
+	return min(1, credit)
+}
+
+// has reports whether a list has a stem.
+func (l *termList) has(hash uint32, stem string) bool {
+	for i, h := range l.hashes {
+		if h == hash && l.terms[i].Stem == stem {
+			return true
+		}
+	}
+	return false
 }
 
 // matchTerms looks for a word among the terms of a field, which come in two parts, and

@@ -24,7 +24,7 @@ import (
 // It is calibrated on the development sets of everyday and agents' requests: about 4 % of the
 // requests that the index answers have only far hits among their first three. docs/search.md has
 // the figures, for several sizes of the index.
-const FarFit = 0.24
+const FarFit = 0.27
 
 const (
 	// nearMatch is the weight of a word that matches another word of similar meaning.
@@ -79,14 +79,15 @@ var numbers = strings.Fields("two three four five six seven eight nine ten eleve
 // weighRequest sets the importance of the words of the request, and marks those that nothing in the
 // index has.
 func (s *searcher) weighRequest() error {
-	s.importance, s.absent, s.verb = s.importance[:0], s.absent[:0], s.request.VerbWord()
+	s.importance, s.absent, s.embedded, s.verb = s.importance[:0], s.absent[:0], s.embedded[:0], s.request.VerbWord()
 	for i := range s.request.Words {
 		w := &s.request.Words[i]
 		absent, err := s.isAbsent(w)
 		if err != nil {
 			return err
 		}
-		s.importance, s.absent = append(s.importance, s.index.importanceOf(w)), append(s.absent, absent)
+		importance, embedded := s.index.importanceOf(w)
+		s.importance, s.absent, s.embedded = append(s.importance, importance), append(s.absent, absent), append(s.embedded, embedded)
 	}
 	return nil
 }
@@ -94,10 +95,14 @@ func (s *searcher) weighRequest() error {
 // isAbsent reports whether no operation and no service has a word of the request. Names and values are
 // arguments, of which nothing says whether there is an operation for them.
 func (s *searcher) isAbsent(w *query.Word) (bool, error) {
-	if w.Name || w.Weight <= query.NameWeight || slices.Contains(numbers, strings.ToLower(w.Asked)) {
+	if w.Name || w.Whole || w.Weight <= query.NameWeight || slices.Contains(numbers, strings.ToLower(w.Asked)) {
 		return false, nil
 	}
-	for _, terms := range [...][]tokens.Token{w.Terms, w.Meanings} {
+	meanings := w.Meanings
+	if w.Expression {
+		meanings = meanings[:1] // what the request is about
+	}
+	for _, terms := range [...][]tokens.Token{w.Terms, meanings} {
 		for i := range terms {
 			found, err := s.view.FindPostings(terms[i].Stem)
 			if err != nil || s.view.DocumentFrequency(terms[i].Stem, found) > 0 {
@@ -114,11 +119,14 @@ func (s *searcher) fitOf(why *Why, operation *preparedOperation, cosine float32)
 	if len(s.importance) == 0 {
 		return 1
 	}
-	var covered, absent, all float64
+	var covered, absent, literal, all float64
 	answers := true
 	for i, importance := range s.importance {
 		credit := why.creditOf(&s.request.Words[i])
 		all += importance
+		if !s.embedded[i] {
+			literal += importance * credit
+		}
 		covered += importance * credit
 		if s.absent[i] && credit <= nearMatch {
 			absent += importance * (1 - credit)
@@ -130,7 +138,8 @@ func (s *searcher) fitOf(why *Why, operation *preparedOperation, cosine float32)
 	fit := 1.0
 	if all > 0 {
 		share := min(1, covered/all*math.Pow(max(1, all/shortRequest), detailPower))
-		fit = cosineShare*min(1, max(0, float64(cosine)/fullCosine)) + (1-cosineShare)*share
+		byCosine := cosineShare * (1 - literal/all)
+		fit = byCosine*min(1, max(0, float64(cosine)/fullCosine)) + (1-byCosine)*share
 		n := float64(s.view.Operations)
 		fit *= 1 - n/(n+fewOperations)*absent/all
 	}
@@ -175,7 +184,9 @@ func (w *Why) creditOf(asked *query.Word) float64 {
 	credit := 0.0
 	for _, m := range w.Matched {
 		switch {
-		case m.Term != asked.Asked:
+		case m.Term != asked.Asked && (asked.Compound == "" || m.Term != asked.Compound):
+		case asked.Expression:
+			credit = max(credit, m.credit)
 		case m.Kind == matchVector:
 			credit = max(credit, nearMatch)
 		case m.Field == entry.CtxField.String():
@@ -189,28 +200,28 @@ func (w *Why) creditOf(asked *query.Word) float64 {
 	return credit
 }
 
-// importanceOf returns the importance of a word of the request.
-func (x *Index) importanceOf(w *query.Word) float64 {
+// importanceOf returns the importance of a word of the request, and whether its embedding has the word.
+func (x *Index) importanceOf(w *query.Word) (importance float64, embedded bool) {
 	length := float32(0)
 	for _, terms := range [...][]tokens.Token{w.Terms, w.Meanings} {
 		for i := range terms {
 			length = max(length, x.lexicon.WordVector(terms[i].Form).Length)
 		}
 	}
-	importance := float64(length)
+	importance = float64(length)
 	switch {
-	case slices.Contains(pronouns, strings.ToLower(w.Asked)):
-		return 0
+	case w.Whole, slices.Contains(pronouns, strings.ToLower(w.Asked)):
+		return 0, false
 	case slices.Contains(numbers, strings.ToLower(w.Asked)):
-		return unknownCode
+		return unknownCode, false
 	case length > 0:
 	case strings.ContainsFunc(w.Asked, unicode.IsDigit):
-		return unknownCode
+		return unknownCode, false
 	default:
 		importance = unknownWord
 	}
 	if w.Name {
 		importance *= nameShare
 	}
-	return importance * float64(w.Weight)
+	return importance * float64(w.Weight), length > 0
 }

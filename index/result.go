@@ -133,6 +133,8 @@ type Match struct {
 	Field string `json:"field"` // act (verb, path, id), what (intent, outcome), ctx (service, data classes, parameters)
 	Kind  string `json:"kind"`  // exact, stem, meaning (of a foreign or misspelt word), or vector: another word of near meaning
 	Text  string `json:"text"`  // the word in the document
+	// credit is the share of an everyday expression that the operation has, 0 to 1.
+	credit float64
 }
 
 // Verb is the relation of the requested verb and the offered one.

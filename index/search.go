@@ -137,6 +137,7 @@ type searcher struct {
 	asked      []askedWord // the words of the request, for the hits
 	importance []float64   // of the words of the request; see [searcher.weighRequest]
 	absent     []bool      // words of the request that nothing in the index has
+	embedded   []bool      // words of the request that its embedding has
 	verb       int         // the word for the act among the words of the request, -1 for none
 }
 
@@ -210,6 +211,9 @@ func (s *searcher) findPage(ctx context.Context) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
+	if err := s.dropUnknownCompounds(); err != nil {
+		return page{}, err
+	}
 	if err := s.weighNames(); err != nil {
 		return page{}, err
 	}
@@ -257,6 +261,31 @@ func (s *searcher) findPage(ctx context.Context) (page, error) {
 		p.facets = counts.MostFrequent(s.maxCounts)
 	}
 	return p, nil
+}
+
+// dropUnknownCompounds removes the compounds that no operation has. The words for their parts stay.
+func (s *searcher) dropUnknownCompounds() error {
+	var kept []query.Word
+	for i, w := range s.request.Words {
+		known := !w.Whole
+		if w.Whole {
+			n, err := s.frequencyOf(w.Terms)
+			if err != nil {
+				return err
+			}
+			known = n > 0
+		}
+		switch {
+		case known && kept != nil:
+			kept = append(kept, w)
+		case !known && kept == nil:
+			kept = slices.Clone(s.request.Words[:i])
+		}
+	}
+	if kept != nil {
+		s.request.Words = kept
+	}
+	return nil
 }
 
 // weighNames gives the names in a request less weight than the words for the task, unless a service

@@ -67,11 +67,11 @@ func TestGoldenQueries(t *testing.T) {
 }
 
 func TestHitNeedsNoSecondLookup(t *testing.T) {
-	d := agis("example.test", "BOOK /reservation: Reserves a table for a party", "CANCEL /reservation: Cancels it")
+	d := agis("example.test", "BOOK /reservation: Reserves a table for a party", "CANCEL /stay: Cancels it")
 	d.Service.Namespace = "dining"
 	d.Findings = []protocol.Finding{{Code: "X1", Severity: protocol.Info}, {Code: "X2", Severity: protocol.Warning}}
 	x, s := indexed(t, d)
-	r := search(t, x, query.Query{Words: "book a table, please"})
+	r := search(t, x, query.Query{Words: "book the table, please"})
 	if len(r.Hits) != 1 || r.Total != 1 || r.More || r.Seq != s.Head().Seq || r.Near != nil || r.Note != "" {
 		t.Fatalf("got %+v", r)
 	}

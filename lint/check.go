@@ -16,6 +16,7 @@ import (
 	"gazetteer/protocol/agis"
 	"gazetteer/protocol/aidiscovery"
 	"gazetteer/protocol/english"
+	"gazetteer/protocol/yaml"
 )
 
 // An Input is one text to check.
@@ -304,6 +305,11 @@ func unreadableFinding(in Input, guess Guess, syntax error) protocol.Finding {
 	if isHTML(in.Text) {
 		return newFinding("DOC102", "this is a web page (HTML), not a document for agents", "look where the document itself is served, for example at /.well-known/ai")
 	}
+	if e, ok := syntax.(*protocol.SyntaxError); ok && endsEarly(in.Text, e) {
+		f := newFinding("DOC101", "the text ends too early, so its kind cannot be determined: "+e.Message, cmp.Or(protocol.DescribeJSONRepair(e.Message), yaml.DescribeRepair(e.Message)))
+		f.Line, f.Column = e.Line, e.Column
+		return f
+	}
 	help := describeSigns() + "; if it is one of them, name it with --as " + document.ListKinds(document.AuthoritativeKinds(), "or")
 	if e, ok := syntax.(*protocol.SyntaxError); ok {
 		f := newFinding("DOC101", "the text cannot be read as JSON or YAML, and its kind cannot be determined: "+e.Message, help)
@@ -318,6 +324,12 @@ func unreadableFinding(in Input, guess Guess, syntax error) protocol.Finding {
 		f.Line, f.Column, f.Pointer = m.KeyLine, m.KeyColumn, m.Pointer
 	}
 	return f
+}
+
+// endsEarly reports whether a text could be read up to its end and is not complete there.
+func endsEarly(text []byte, e *protocol.SyntaxError) bool {
+	text, _ = protocol.TrimBOM(text)
+	return e.Problem == protocol.Invalid && e.Offset >= len(bytes.TrimRight(text, " \t\r\n"))
 }
 
 // misspeltSign returns the member of a text whose name is probably that of a format, and the right

@@ -421,3 +421,18 @@ func TestMisspeltSign(t *testing.T) {
 		}
 	}
 }
+
+// A text that was cut off before it shows its kind is reported at its end, with that reason.
+func TestTruncatedText(t *testing.T) {
+	for text, want := range map[string][2]int{
+		"{\"service\": {\"name\": \"X\",\n":     {1, 26},
+		"service: X\nagtp: \"agtp://x.test\n\n": {2, 21},
+		"service: X\nmethods: [BOOK,\n":         {2, 16},
+	} {
+		r := lint.Check(lint.Input{Name: "x", Text: []byte(text)}, lint.Options{})
+		f := r.Findings[0]
+		if len(r.Findings) != 1 || f.Code != "DOC101" || !strings.Contains(f.Message, "the text ends too early") || f.Line != want[0] || f.Column != want[1] || strings.Contains(f.Help, "--as") || f.Help == "" {
+			t.Errorf("%q: %+v", text, r.Findings)
+		}
+	}
+}

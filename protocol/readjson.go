@@ -272,7 +272,7 @@ func (r *jsonReader) convertError(err error, pointer string, start int) error {
 		if len(bytes.TrimSpace(r.text)) == 0 {
 			return r.newError(Invalid, "", 0, "the text is empty")
 		}
-		return r.newError(Invalid, pointer, len(r.text), "the text ends before the JSON value does")
+		return r.newError(Invalid, pointer, len(bytes.TrimRight(r.text, " \t\r\n")), endsEarly)
 	}
 	if trimmed := bytes.TrimLeft(r.text, " \t\r\n"); len(trimmed) > 0 && trimmed[0] == '<' {
 		return r.newError(Invalid, "", len(r.text)-len(trimmed), "this is HTML or XML, not JSON")
@@ -318,13 +318,13 @@ func describeMistake(text []byte, offset int, message string) string {
 	case c == ',':
 		rest := bytes.TrimLeft(text[offset+1:], " \t\r\n")
 		if len(rest) > 0 && (rest[0] == '}' || rest[0] == ']') {
-			return "there is a comma before the closing bracket"
+			return trailingComma
 		}
 		return "there is a comma too many"
 	case c == '/' || c == '#':
-		return "JSON has no comments"
+		return noComments
 	case c == '\'' || c == '`' || hasTypographicQuote(text[offset:]):
-		return "names and strings must be in double quotes (\")"
+		return doubleQuotes + ` (")`
 	}
 	_, afterObject := strings.CutSuffix(message, "after object value (expecting ',' or '}')")
 	_, afterArray := strings.CutSuffix(message, "after array element (expecting ',' or ']')")
@@ -353,10 +353,34 @@ func describeMistake(text []byte, offset int, message string) string {
 		if instead := wordValues[string(word)]; instead != "" {
 			return quoted + " is not a value of JSON; " + instead
 		}
-		return quoted + " is not a value; names and strings must be in double quotes"
+		return quoted + " is not a value; " + doubleQuotes
 	}
 	return ""
 }
+
+// DescribeJSONRepair says how to correct a text that [ReadJSON] refused with a message, and returns ""
+// if the message says it all.
+func DescribeJSONRepair(message string) string {
+	for _, m := range []struct{ part, help string }{
+		{noComments, "remove the comment: gazetteer validate --fix does it"},
+		{trailingComma, "remove the comma: gazetteer validate --fix does it"},
+		{doubleQuotes, "write double quotes: gazetteer validate --fix does it where single quotes are used"},
+		{endsEarly, "publish the whole text: it was cut off, or a quotation mark or closing bracket is missing"},
+	} {
+		if strings.Contains(message, m.part) {
+			return m.help
+		}
+	}
+	return ""
+}
+
+// Parts of messages that have a help of their own.
+const (
+	noComments    = "JSON has no comments"
+	trailingComma = "there is a comma before the closing bracket"
+	doubleQuotes  = "names and strings must be in double quotes"
+	endsEarly     = "the text ends before the JSON value does"
+)
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 

@@ -14,7 +14,7 @@ import (
 func TestSecurityPage(t *testing.T) {
 	t.Parallel()
 	page, config := readPage(t, "../../docs/security.md"), readPage(t, "../../config.toml")
-	_, threats, _ := strings.Cut(page, "\n## Who wants what\n")
+	_, threats, _ := strings.Cut(page, "\n## Attackers and protections\n")
 	threats, limits, found := strings.Cut(threats, "\n## Limits\n")
 	if !found {
 		t.Fatal("the page has lost its sections")

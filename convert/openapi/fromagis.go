@@ -33,6 +33,10 @@ func FromAGIS(text []byte, o conversion.Options) (conversion.Output, error) {
 	b := &descriptionBuilder{
 		doc: d, options: o, notes: &conversion.Notes{}, ids: map[string]bool{},
 		components: tree.Object(), names: map[*protocol.Node]string{}, taken: map[string]bool{},
+		semantics: map[string]*protocol.Node{},
+	}
+	for _, e := range d.Root.Member("endpoints").Elements() {
+		b.semantics[e.Pointer] = e.Member("semantic")
 	}
 	root := b.buildDescription()
 	if b.nodes > maxSchemaNodes {
@@ -55,6 +59,8 @@ type descriptionBuilder struct {
 	options conversion.Options
 	notes   *conversion.Notes
 	ids     map[string]bool // operation ids in use
+	// semantics has the semantic blocks of the endpoints, by the pointers of these.
+	semantics map[string]*protocol.Node
 
 	// Each schema that is referred to becomes a component.
 	components *protocol.Node
@@ -103,6 +109,9 @@ func (b *descriptionBuilder) buildDescription() *protocol.Node {
 	}
 	if left > 0 {
 		b.notes.Add(nil, fmt.Sprintf("%d endpoints are left out: OpenAPI allows one operation for each HTTP method of a path", left))
+	}
+	if b.doc.DataManifest != nil {
+		b.notes.Add(nil, "data_manifest is left out: OpenAPI has no member for it")
 	}
 	b.notes.Add(nil, "an AGIS document does not say how callers authenticate: add securitySchemes if they have to")
 	for len(b.waiting) > 0 && b.nodes <= maxSchemaNodes {
@@ -176,7 +185,7 @@ func (b *descriptionBuilder) addOperation(paths *protocol.Node, e agis.Endpoint)
 	if e.Semantic.Outcome != "" {
 		tree.Put(operation, "x-outcome", tree.String(e.Semantic.Outcome)) // appendix B
 	}
-	b.addSemantic(operation, e.Semantic)
+	b.addSemantic(operation, e)
 	b.addInput(operation, e, method, parameters)
 	b.addResponses(operation, e)
 	return true
@@ -227,11 +236,19 @@ func (b *descriptionBuilder) fitsQuery(e agis.Endpoint) bool {
 }
 
 // addSemantic adds what OpenAPI has no member for, as an extension.
-func (b *descriptionBuilder) addSemantic(operation *protocol.Node, s agis.Semantic) {
-	x := tree.Object()
+func (b *descriptionBuilder) addSemantic(operation *protocol.Node, e agis.Endpoint) {
+	x, s := tree.Object(), e.Semantic
 	for _, m := range []struct{ name, text string }{{"actor", s.Actor}, {"capability", s.Capability}, {"impact_tier", s.ImpactTier}} {
 		if m.text != "" {
 			tree.Put(x, m.name, tree.String(m.text))
+		}
+	}
+	for _, m := range []struct {
+		name     string
+		declared bool
+	}{{"confidence_guidance", s.Confidence != nil}, {"parameter_hints", s.Hints != nil}, {"state_transition", s.Transition}} {
+		if m.declared {
+			tree.Put(x, m.name, tree.Clone(b.semantics[e.Pointer].Member(m.name)))
 		}
 	}
 	if s.Idempotent != nil {

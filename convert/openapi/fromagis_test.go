@@ -117,7 +117,7 @@ agtp: agtp://orders.acme.test
 endpoints:
   - method: ORDER
     path: /goods/{id}
-    semantic: {intent: Orders goods, actor: agent, outcome: The order is placed, impact_tier: irreversible, is_idempotent: false}
+    semantic: {intent: Orders goods, actor: agent, outcome: The order is placed, impact_tier: irreversible, is_idempotent: false, confidence_guidance: 0.90, parameter_hints: {part: [the piece]}, state_transition: {order: "none -> placed"}}
     input: {type: object, required: [id, definitions], properties: {id: {type: string}, definitions: {type: string}, part: {$ref: "#/schemas/part"}, lost: {$ref: "#/nowhere"}}}
     output: {$ref: "#/schemas/part"}
     errors: [out_of_stock]
@@ -130,12 +130,14 @@ endpoints:
 schemas:
   part: {type: object, properties: {name: {type: string}, parts: {type: array, items: {$ref: "#/schemas/part"}}}}
 vocabulary: {declared_verbs: [ORDER, CHECK], domain: retail, namespace: acme}
+data_manifest: {available_data: [{class: order, description: Orders, formats: [json], sensitivity: low, requires_authorization: false}]}
 `), conversion.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	checkByLibrary(t, out.Text, 2)
-	for _, want := range []string{"    post:", "    get:", "'#/components/schemas/part'", "definitions:", "out_of_stock", "url: https://orders.acme.test"} {
+	for _, want := range []string{"    post:", "    get:", "'#/components/schemas/part'", "definitions:", "out_of_stock", "url: https://orders.acme.test",
+		"confidence_guidance: 0.90", "- the piece", "order: none -> placed"} {
 		if !strings.Contains(strings.ReplaceAll(string(out.Text), `"`, "'"), want) {
 			t.Errorf("the description lacks %q:\n%s", want, out.Text)
 		}
@@ -144,7 +146,7 @@ vocabulary: {declared_verbs: [ORDER, CHECK], domain: retail, namespace: acme}
 	for _, r := range out.Reviews {
 		reviews += r.Message + "\n"
 	}
-	for _, want := range []string{"how callers authenticate", "from the agtp address", "leads nowhere"} {
+	for _, want := range []string{"how callers authenticate", "from the agtp address", "leads nowhere", "data_manifest is left out"} {
 		if !strings.Contains(reviews, want) {
 			t.Errorf("no review says %q:\n%s", want, reviews)
 		}

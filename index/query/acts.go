@@ -324,12 +324,14 @@ func parseImperative(words []string) (verb string, wanted effect.Class) {
 		}
 	}
 	u := english.Lookup(first)
-	isVerb := u.Verb && (u.VerbCount > u.NounCount || !u.Noun || next == "" || slices.Contains(determiners, next) || startsValue(next))
+	class := effect.Of(first)
+	onlyReads := class != 0 && class&^Reading == 0 && english.Singular(next) != "" // list customers
+	isVerb := u.Verb && (u.VerbCount > u.NounCount || !u.Noun || next == "" || slices.Contains(determiners, next) || startsValue(next) || onlyReads)
 	if !isVerb {
 		if base := english.Base(first); len(base) == 1 && strings.HasSuffix(first, "ing") && effect.Of(base[0]) != 0 {
 			return base[0], effect.Of(base[0]) // translating a letter
 		}
-		if class := effect.Of(first); class != 0 && !u.Noun && !u.Adjective {
+		if class != 0 && !u.Noun && !u.Adjective {
 			return first, class
 		}
 		return "", 0

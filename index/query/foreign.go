@@ -21,17 +21,21 @@ func parseForeign(a analysis.Analyzer, language, text string) Request {
 	left := maxTerms
 	var spoken []string // the request in English words, in their order
 	asks := false
-	add := func(asked string, meanings []string) {
-		terms := tokens.Tokenize(a, tokens.PrepareText(asked))
+	afterNumber, name := false, false // of the next words
+	add := func(asked, compound string, meanings []string) {
+		terms := tokens.Tokenize(a, tokens.PrepareText(contentWords(language, asked)))
 		terms = terms[:min(len(terms), left)]
 		left -= len(terms)
-		w := Word{Asked: strings.TrimFunc(asked, unicode.IsPunct), Terms: terms, Weight: 1}
+		w := Word{Asked: strings.TrimFunc(asked, unicode.IsPunct), Terms: terms, Weight: 1, Native: true, Compound: compound}
 		switch {
 		case isValue(asked):
 			w.Weight = valueWeight
 		case len(meanings) > 0 && slices.Contains(timeWords, meanings[0]):
 			w.Weight = TimeWeight
+		case len(meanings) > 0 && quantities[meanings[0]] == moneyNoun && afterNumber:
+			w.Weight = valueWeight // the unit of an amount
 		}
+		w.Name = name && len(meanings) == 0
 		for _, m := range meanings {
 			for _, t := range tokens.Tokenize(a, m) {
 				t.Surface = m
@@ -50,7 +54,7 @@ func parseForeign(a analysis.Analyzer, language, text string) Request {
 		fields = joinSeparated(fields)
 	}
 	fields = translate.JoinPhrases(language, fields)
-	for _, field := range fields {
+	for i, field := range fields {
 		of := language
 		if script := translate.Detect(field); script == translate.Korean || script == translate.Japanese || script == translate.Chinese {
 			if language != translate.Japanese || script == translate.Korean { // Han characters alone may be either
@@ -58,12 +62,21 @@ func parseForeign(a analysis.Analyzer, language, text string) Request {
 			}
 		}
 		parts := translate.Translate(of, field)
+		afterNumber, name = i > 0 && isValue(fields[i-1]), i > 0 && isForeignName(of, fields[i-1], field)
 		var meanings []string
+		compound := ""
+		if of == translate.German && len(parts) == 2 {
+			compound = strings.TrimFunc(field, unicode.IsPunct)
+			add(compound, "", nil)
+			if n := len(r.Words); n > 0 && r.Words[n-1].Asked == compound {
+				r.Words[n-1].Whole = true
+			}
+		}
 		for _, p := range parts {
 			switch {
 			case len(p.Meanings) == 0:
 				if of != translate.Korean {
-					add(p.Text, nil)
+					add(p.Text, compound, nil)
 				}
 			case p.Meanings[0] == translate.Nothing:
 			case p.Meanings[0] == translate.Question:
@@ -73,14 +86,14 @@ func parseForeign(a analysis.Analyzer, language, text string) Request {
 			default:
 				spoken = append(spoken, spokenMeaning(p.Meanings))
 				if of != translate.Korean {
-					add(p.Text, p.Meanings)
+					add(p.Text, compound, p.Meanings)
 				}
 				meanings = append(meanings, p.Meanings...)
 			}
 		}
 		// A Korean word includes its particle, and is looked for as a whole.
 		if of == translate.Korean && (len(meanings) > 0 || !slices.ContainsFunc(parts, isMark)) {
-			add(field, meanings)
+			add(field, "", meanings)
 		}
 	}
 	if slices.Contains(spoken, "translate") {
@@ -100,6 +113,32 @@ func parseForeign(a analysis.Analyzer, language, text string) Request {
 	r.Acts = []Act{r.Act}
 	return r
 }
+
+// contentWords returns an expression without its words that have a grammatical function only: the
+// de of "tipo de cambio".
+func contentWords(language, expression string) string {
+	words := strings.Fields(expression)
+	if len(words) < 2 {
+		return expression
+	}
+	return strings.Join(slices.DeleteFunc(words, func(w string) bool {
+		parts := translate.Translate(language, w)
+		return len(parts) == 1 && len(parts[0].Meanings) > 0 && parts[0].Meanings[0] == translate.Nothing
+	}), " ")
+}
+
+// isForeignName reports whether a word that the table lacks is the name of a person or a place. In
+// German every noun has a capital, but only a name has no article after a preposition.
+func isForeignName(language, before, word string) bool {
+	first, _ := utf8.DecodeRuneInString(word)
+	if !unicode.IsUpper(first) || endsSentence(before) {
+		return false
+	}
+	return language != translate.German || slices.Contains(germanPrepositions, strings.ToLower(before))
+}
+
+// germanPrepositions stand before names without an article.
+var germanPrepositions = strings.Fields("an aus bei bis für gegen in mit nach ohne über von zu")
 
 // endsWithInfinitive reports whether German words end with an infinitive, which is the verb of the
 // request: das Buch verlängern.

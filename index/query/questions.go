@@ -3,10 +3,12 @@ package query
 import (
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/blevesearch/bleve/v2/analysis"
 
 	"gazetteer/index/tokens"
+	"gazetteer/protocol/english"
 )
 
 // askedFor are words that questions imply but do not contain.
@@ -182,7 +184,7 @@ func namesUnit(after []string, noun string) bool {
 const maxUnitWords = 3
 
 // givingVerbs transfer their object: to send 50 euros is to transfer money.
-var givingVerbs = strings.Fields("give lend send")
+var givingVerbs = strings.Fields("give lend remit send transfer wire")
 
 // addQuantities adds the nouns for the quantities of a request.
 func (r *Request) addQuantities(a analysis.Analyzer, lower, fields []string, clauses []int, from int) {
@@ -200,9 +202,11 @@ func (r *Request) addQuantities(a analysis.Analyzer, lower, fields []string, cla
 		case strings.ContainsAny(fields[i], "$€£¥") && strings.ContainsAny(fields[i], "0123456789"):
 			noun = moneyNoun
 		}
-		if noun != "" && namesUnit(lower[i+1:], noun) {
+		switch {
+		case noun != "" && namesUnit(lower[i+1:], noun):
 			noun, weight = "convert "+noun, 1
-		} else if noun == moneyNoun {
+		case noun == moneyNoun:
+			r.lowerUnit(fields[i], clauses[i])
 			if !slices.Contains(givingVerbs, verb) {
 				continue // a price
 			}
@@ -210,6 +214,15 @@ func (r *Request) addQuantities(a analysis.Analyzer, lower, fields []string, cla
 		}
 		if noun != "" {
 			r.Words = append(r.Words, Word{Asked: fields[i], Meanings: tokens.Tokenize(a, noun), Clause: clauses[i], Weight: weight})
+		}
+	}
+}
+
+// lowerUnit gives the unit of an amount the weight of a value: 50 euros.
+func (r *Request) lowerUnit(unit string, clause int) {
+	for i := range r.Words {
+		if w := &r.Words[i]; w.Clause == clause && w.Asked == strings.TrimFunc(unit, unicode.IsPunct) {
+			w.Weight = min(w.Weight, valueWeight)
 		}
 	}
 }
@@ -260,7 +273,7 @@ func (r *Request) addConversion(a analysis.Analyzer, lower []string, from int, c
 		for _, c := range conversions {
 			switch {
 			case into > 0 && containsAny(lower[i+1:into], c.from) && containsAny(lower[into+1:end], c.to):
-			case into == 0 && source > 0 && containsAny(lower[source-1:source], c.to) && containsAny(lower[source+1:end], c.from):
+			case into == 0 && source > 0 && containsAny(lower[source-1:source], c.to) && containsAny(lower[source+1:end], c.from) && !isOfNoun(lower[i+1:source-1], c.from):
 			case its > 0 && containsAny(lower[its+1:end], c.to) && containsAny(lower[from:i], c.from):
 			default:
 				continue
@@ -274,6 +287,15 @@ func (r *Request) addConversion(a analysis.Analyzer, lower []string, from int, c
 			return
 		}
 	}
+}
+
+// isOfNoun reports whether the words before a thing say what it shows: the picture of a QR code, which
+// is no picture of the page that the code leads to. Words of the list from say where it comes from.
+func isOfNoun(words []string, from string) bool {
+	return slices.ContainsFunc(words, func(w string) bool {
+		u := english.Lookup(w)
+		return (!u.Known() || u.Noun && !u.Adjective) && !slices.Contains(determiners, w) && !containsAny([]string{w}, from)
+	})
 }
 
 // extractingVerbs begin a request to read one kind of thing from another.

@@ -49,7 +49,7 @@ func TestRequestParsing(t *testing.T) {
 	}
 	for text, meant := range map[string]string{
 		"switch the porch lamp off":        "disabl",
-		"is the name still available":      "availability",
+		"is the name still free":           "availability",
 		"how do I get to the lake":         "directions",
 		"turn on notifications for deals":  "enabl",
 		"look up the owner of a domain":    "search",

@@ -27,6 +27,17 @@ type Word struct {
 	// Meanings contains the English translations of a foreign word, or the corrections of a
 	// misspelt one, the likeliest first. The search looks for them and for the word itself.
 	Meanings []tokens.Token
+	// Whole reports whether the word is a German compound that the table of translations lacks. The
+	// words for its two parts follow it, with the compound as their Compound. It counts only where
+	// the index has it.
+	Whole    bool
+	Compound string
+	// Native reports whether Terms are in a language other than English. Services write English
+	// names and texts in their own language, so such a word is rarely part of a name.
+	Native bool
+	// Expression reports whether the word stands for an everyday expression. Its Meanings then are what
+	// the request is about, the most specific first, rather than alternatives.
+	Expression bool
 	// Synonyms contains words that services may use instead. The search looks for those that more
 	// operations have than the word itself.
 	Synonyms []tokens.Token
@@ -48,11 +59,14 @@ type Stem struct {
 	Optional bool
 }
 
+// nativeWeight is the factor of the weight of a word in another language that occurs as it is.
+const nativeWeight = 1.5
+
 // meaningWeights contains the weights of the meanings of a word, the likeliest first.
 var meaningWeights = [...]float32{1, 0.5, 0.35}
 
-// meaningWeight returns the weight of the i-th meaning.
-func meaningWeight(i int) float32 { return meaningWeights[min(i, len(meaningWeights)-1)] }
+// MeaningWeight returns the weight of the i-th meaning.
+func MeaningWeight(i int) float32 { return meaningWeights[min(i, len(meaningWeights)-1)] }
 
 // WeighStems returns the stems of words in order of first appearance, each with its largest weight.
 func WeighStems(words []Word) []Stem {
@@ -67,11 +81,15 @@ func WeighStems(words []Word) []Stem {
 		stems[at].Optional = stems[at].Optional && s.Optional
 	}
 	for _, w := range words {
+		own := w.Weight
+		if w.Native {
+			own *= nativeWeight
+		}
 		for _, t := range w.Terms {
-			add(Stem{t.Stem, w.Weight, len(w.Meanings) > 0})
+			add(Stem{t.Stem, own, len(w.Meanings) > 0 || w.Whole})
 		}
 		for i, t := range w.Meanings {
-			add(Stem{t.Stem, w.Weight * meaningWeight(i), i > 0})
+			add(Stem{t.Stem, w.Weight * MeaningWeight(i), i > 0})
 		}
 	}
 	return stems
@@ -84,7 +102,7 @@ func WordForms(words []Word) (forms []string, weights []float32) {
 			forms, weights = append(forms, t.Form), append(weights, w.Weight)
 		}
 		for i, t := range w.Meanings {
-			forms, weights = append(forms, t.Form), append(weights, w.Weight*meaningWeight(i))
+			forms, weights = append(forms, t.Form), append(weights, w.Weight*MeaningWeight(i))
 		}
 	}
 	return forms, weights

@@ -323,11 +323,30 @@ const minPart = 4
 // maxWord is the maximum length in characters of a word that is looked up in a text without spaces.
 const maxWord = 8
 
-// segmentText splits a text at the longest words that the table knows, from left to right. Unknown
-// parts remain between them.
+// unknownCost is the cost of a character that the table lacks, relative to that of a word.
+const unknownCost = 3
+
+// segmentText splits a text into words that the table knows: as few as possible, with as few
+// characters that it lacks as possible. Those remain as words of their own.
 func segmentText(language, text string) []Translation {
 	runes := []rune(text)
 	table := unpacked()[language]
+	meaningsOf := func(at, n int) []string {
+		if m := table[string(runes[at:at+n])]; m != nil {
+			return m
+		}
+		return translateInflected(language, table, runes[at:at+n], runes[at+n:])
+	}
+	costs := make([]int, len(runes)+1)   // of the rest of the text, by its start
+	lengths := make([]int, len(runes)+1) // of its first word, 0 for an unknown character
+	for at := len(runes) - 1; at >= 0; at-- {
+		costs[at] = unknownCost + costs[at+1]
+		for n := 1; n <= min(maxWord, len(runes)-at); n++ {
+			if cost := 1 + costs[at+n]; cost <= costs[at] && meaningsOf(at, n) != nil {
+				costs[at], lengths[at] = cost, n
+			}
+		}
+	}
 	var words []Translation
 	unknown := 0 // the start of the characters that the table lacks
 	flush := func(to int) {
@@ -336,22 +355,15 @@ func segmentText(language, text string) []Translation {
 		}
 	}
 	for at := 0; at < len(runes); {
-		n := min(maxWord, len(runes)-at)
-		for ; n > 0; n-- {
-			if m := table[string(runes[at:at+n])]; m != nil {
-				flush(at)
-				words = append(words, Translation{string(runes[at : at+n]), m})
-				break
-			}
-			if m := translateInflected(language, table, runes[at:at+n], runes[at+n:]); m != nil {
-				flush(at)
-				words = append(words, Translation{string(runes[at : at+n]), m})
-				break
-			}
+		n := lengths[at]
+		if n == 0 {
+			at++
+			continue
 		}
-		if at += max(n, 1); n > 0 {
-			unknown = at
-		}
+		flush(at)
+		words = append(words, Translation{string(runes[at : at+n]), meaningsOf(at, n)})
+		at += n
+		unknown = at
 	}
 	flush(len(runes))
 	return words

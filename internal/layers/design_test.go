@@ -136,9 +136,9 @@ func TestDesignWalks(t *testing.T) {
 		most    int
 		once    bool
 	}{
-		{"A document's walk", 13, true},
-		{"A query's walk", 29, true},
-		{"A registration's walk", 29, false},
+		{"The path of a document", 13, true},
+		{"The path of a query", 29, true},
+		{"The path of a registration", 29, false},
 	} {
 		steps := row.FindAllStringSubmatch(section(t, walk.heading), -1)
 		if len(steps) < 5 || len(steps) > walk.most {

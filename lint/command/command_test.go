@@ -340,3 +340,52 @@ func TestTypedAnswers(t *testing.T) {
 		}
 	}
 }
+
+// TestUnreadableInput checks that convert, diff and a repair say what is wrong with a text and
+// nothing else, and name the repair if there is one.
+func TestUnreadableInput(t *testing.T) {
+	t.Chdir(t.TempDir())
+	merged := "agis: \"1.0\"\nx: {<<: {a: 1}}\n"
+	for name, text := range map[string]string{"ai.json": notes, "comma.json": strings.TrimSuffix(notes, "}") + ",}", "merged.agis": merged} {
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"convert", "--to", "mcp", "comma.json"}, "comma.json: line 1, column 264: this is not JSON: there is a comma before the closing bracket\nto repair it: gazlint validate --fix comma.json\n"},
+		{[]string{"diff", "ai.json", "comma.json"}, "comma.json: line 1, column 264: this is not JSON: there is a comma before the closing bracket\nto repair it: gazlint validate --fix comma.json\n"},
+		{[]string{"convert", "--to", "mcp", "merged.agis"}, "merged.agis: line 2, column 5: a merge key (<<) may not be used\n"},
+		{[]string{"convert", "--from", "openapi", "--to", "agis", "ai.json"}, "ai.json: this is an AI Discovery document; convert it from ai\n"},
+		{[]string{"validate", "--diff", "merged.agis"}, "merged.agis: it cannot be read, and nothing in it can be repaired automatically: line 2, column 5: a merge key (<<) may not be used\n\n"},
+	} {
+		if _, _, complaints := run(t, "", nil, c.args...); complaints != c.want {
+			t.Errorf("%v: got %q, want %q", c.args, complaints, c.want)
+		}
+	}
+}
+
+// TestFileErrors checks that an error about a file names the file as the command line does, and not
+// the temporary one that would take its place.
+func TestFileErrors(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("ai.json", []byte(notes), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"convert", "--to", "mcp", "ai.json", "-o", "nowhere/tools.json"}, ExitInput, "nowhere/tools.json: no such file or directory\n"},
+		{[]string{"convert", "--to", "mcp", "ai.json", "-o", "."}, ExitInput, ".: it is not a regular file\n"},
+		{[]string{"validate", "--baseline", "none.json", "ai.json"}, ExitUsage, "--baseline none.json: no such file or directory\nwrite one with --write-baseline none.json\n"},
+		{[]string{"validate", "--write-baseline", "nowhere/known.json", "ai.json"}, ExitInput, "write baseline: nowhere/known.json: no such file or directory\n"},
+	} {
+		if code, _, complaints := run(t, "", nil, c.args...); code != c.code || complaints != c.want {
+			t.Errorf("%v: exit code %d, %q", c.args, code, complaints)
+		}
+	}
+}

@@ -5,13 +5,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"gazetteer/convert"
+	"gazetteer/document"
+	"gazetteer/fetch"
 	"gazetteer/lint"
 	"gazetteer/lint/format"
 	"gazetteer/protocol"
@@ -77,6 +81,9 @@ func (v *convertRun) runConvert(ctx context.Context, args []string) error {
 	if v.to == "" {
 		return usageErrorf("convert needs --to: the format wanted\nall conversions: %s convert --list", v.Program)
 	}
+	if err := v.checkURL(); err != nil {
+		return err
+	}
 	today, err := v.parseToday(v.day)
 	if err != nil {
 		return err
@@ -87,6 +94,22 @@ func (v *convertRun) runConvert(ctx context.Context, args []string) error {
 		return err
 	}
 	return v.convertText(args[0], text)
+}
+
+// checkURL refuses an address of --url that names no host, and completes a bare host.
+func (v *convertRun) checkURL() error {
+	if v.o.URL == "" {
+		return nil
+	}
+	u, err := url.Parse(v.o.URL)
+	if err == nil && u.Hostname() != "" && slices.Contains([]string{"https", "http", "agtp"}, u.Scheme) {
+		return nil
+	}
+	if _, err := fetch.CheckHost(v.o.URL); err != nil {
+		return usageErrorf("--url %s: want an address such as https://www.example.com/", v.o.URL)
+	}
+	v.o.URL = "https://" + v.o.URL
+	return nil
 }
 
 // printListJSON prints the conversions for programs.
@@ -146,7 +169,7 @@ func (v *convertRun) convertText(name string, text []byte) error {
 	}
 	out, err := c.Do(text, v.o)
 	if err != nil {
-		return conversionError(name, err)
+		return v.conversionError(name, v.from, text, err)
 	}
 	if err := v.writeOutput(out.Text); err != nil {
 		return err
@@ -155,10 +178,10 @@ func (v *convertRun) convertText(name string, text []byte) error {
 	return nil
 }
 
-// conversionError returns the reason why a text was not converted, with its exit code.
-func conversionError(name string, err error) error {
+// conversionError returns the reason why a text of a format was not converted, with its exit code.
+func (w Environment) conversionError(name, from string, text []byte, err error) error {
 	if errors.Is(err, protocol.ErrUnreadable) || errors.Is(err, protocol.ErrOtherFormat) {
-		return inputErrorf("%s: %v", name, err)
+		return w.unreadableError(name, document.Kind(from), text, err)
 	}
 	return &exitError{ExitFindings, fmt.Errorf("%s: %w", name, err)}
 }

@@ -82,7 +82,7 @@ func (d *diffRun) runDiff(ctx context.Context, args []string) error {
 	}
 	result, err := diff.Compare(a, b)
 	if err != nil {
-		return inputErrorf("compare %s with %s: %v", args[0], args[1], err)
+		return d.comparisonError(args, []diff.Input{a, b}, err)
 	}
 	if err := d.write(args, result); err != nil {
 		return err
@@ -91,6 +91,21 @@ func (d *diffRun) runDiff(ctx context.Context, args []string) error {
 		return exitSilently(ExitFindings)
 	}
 	return nil
+}
+
+// comparisonError returns the reason why two versions were not compared: the one that cannot be read,
+// if it is that.
+func (d *diffRun) comparisonError(args []string, sides []diff.Input, err error) error {
+	for i, side := range sides {
+		format, known := document.FormatOf(side.Kind)
+		if !known {
+			continue
+		}
+		if _, unread := format.Parse(side.Bytes, document.ParseOptions{}); unread != nil {
+			return d.unreadableError(args[i], side.Kind, side.Bytes, unread)
+		}
+	}
+	return inputErrorf("compare %s with %s: %v", args[0], args[1], err)
 }
 
 // checkFlags refuses a wrong command line, and returns the severity from which on the run fails.

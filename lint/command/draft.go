@@ -71,11 +71,11 @@ func parseFields(answer string) ([]field, []protocol.Finding) {
 		}
 		switch {
 		case !fieldName.MatchString(f.name):
-			return nil, newFault("%s is no name for a field: %s", protocol.Quote(f.name), nameAdvice(f.name))
+			return nil, newFault("%s is not a name for a field: %s", protocol.Quote(f.name), nameAdvice(f.name))
 		case seen[f.name]:
 			return nil, newFault("%s is named twice", protocol.Quote(f.name))
 		case jsonType(f.typ) == "":
-			return nil, newFault("%s is no type: use %s", protocol.Quote(f.typ), typeNames())
+			return nil, newFault("%s is not a type: use %s", protocol.Quote(f.typ), typeNames())
 		}
 		seen[f.name] = true
 		fields = append(fields, f)

@@ -11,7 +11,7 @@ import (
 	"gazetteer/document"
 	"gazetteer/protocol"
 	"gazetteer/protocol/agis"
-	"gazetteer/protocol/yaml"
+	"gazetteer/protocol/conversion"
 )
 
 // An initFormat is a format that init can make. Its row is everything that differs between the
@@ -22,9 +22,10 @@ type initFormat struct {
 	files []builtFile
 	// advice is printed before the first question.
 	advice string
-	// buildTree returns the document of a draft, write its text.
+	// buildTree returns the document of a draft, write its text, with marks at the reviews if the
+	// format has comments.
 	buildTree func(*draft) *protocol.Node
-	write     func(*protocol.Node) []byte
+	write     func(*protocol.Node, []convert.Review) ([]byte, error)
 	// buildRest returns the texts of the files after the first.
 	buildRest func(text []byte, host string) ([][]byte, error)
 	// guesses lists what was guessed in the document of a draft.
@@ -49,7 +50,7 @@ func initFormats() []initFormat {
 			{name: "ai.json", kind: document.AI, path: "/.well-known/ai", media: "application/json; charset=utf-8"},
 		},
 		advice:    "Agents will call it over HTTP. If it has no interface for programs yet, name what its pages do: to look at\nthe menu is GET /menu.",
-		buildTree: (*draft).aiTree, write: indentJSON,
+		buildTree: (*draft).aiTree, write: writeUnmarked,
 		buildRest: func([]byte, string) ([][]byte, error) { return nil, nil },
 		guesses:   func(*draft) []convert.Review { return nil },
 		mark:      `"review": [`, marked: "meta.review from",
@@ -62,7 +63,7 @@ func initFormats() []initFormat {
 			{name: "agis.yaml", kind: document.AGIS, path: "/agis.yaml", media: "application/agis+yaml"},
 			{name: "agis.json", kind: document.AGISSummary, path: "/.well-known/agis.json", media: "application/json"},
 		},
-		buildTree: (*draft).agisTree, write: yaml.Write, buildRest: buildSummary, guesses: (*draft).listGuesses,
+		buildTree: (*draft).agisTree, write: writeMarked, buildRest: buildSummary, guesses: (*draft).listGuesses,
 		mark: "# REVIEW", marked: "the comments with REVIEW from",
 		name: "/service", description: "/description", operations: "/endpoints",
 		verb: "/method", noun: "/path", intent: "/semantic/intent", inputs: "/input", outputs: "/output",
@@ -82,6 +83,15 @@ func findFormat(name string) (initFormat, error) {
 		return initFormat{}, usageErrorf("--format %s: want %s", name, strings.Join(names, " or "))
 	}
 	return formats[i], nil
+}
+
+// writeUnmarked writes JSON, which has no comments.
+func writeUnmarked(root *protocol.Node, _ []convert.Review) ([]byte, error) {
+	return indentJSON(root), nil
+}
+
+func writeMarked(root *protocol.Node, reviews []convert.Review) ([]byte, error) {
+	return conversion.WriteDocument(root, reviews, "yaml")
 }
 
 func indentJSON(root *protocol.Node) []byte { return protocol.WriteJSON(root, "  ") }

@@ -136,8 +136,13 @@ func (v *initRun) buildFiles(ctx context.Context, f initFormat, host string) (bu
 	if err := s.askAll(ctx, a); err != nil {
 		return builtDocument{}, "", err
 	}
-	m, err := assembleFiles(f, f.write(f.buildTree(&s)), s.host)
-	m.reviews = append(s.reviews, f.guesses(&s)...)
+	reviews := append(s.reviews, f.guesses(&s)...)
+	text, err := f.write(f.buildTree(&s), reviews)
+	if err != nil {
+		return builtDocument{}, "", err
+	}
+	m, err := assembleFiles(f, text, s.host)
+	m.reviews = reviews
 	return m, s.host, err
 }
 
@@ -154,13 +159,16 @@ func (v *initRun) fromOpenAPI(ctx context.Context, f initFormat, host string) (b
 		host = serverOf(source)
 	}
 	if host == "" {
+		if _, err := c.Do(source, convert.Options{}); err != nil { // what is no OpenAPI description has no servers
+			return builtDocument{}, "", v.conversionError(v.openapi, "openapi", source, err)
+		}
 		return builtDocument{}, "", usageErrorf("%s names no public host under servers: say with --url where the service is", v.openapi)
 	}
 	today := v.currentTime()
 	out, err := c.Do(source, convert.Options{URL: "https://" + host + "/", Name: v.name,
 		Today: time.Date(today.Year(), today.Month(), today.Day(), 0, 0, 0, 0, time.UTC)})
 	if err != nil {
-		return builtDocument{}, "", conversionError(v.openapi, err)
+		return builtDocument{}, "", v.conversionError(v.openapi, "openapi", source, err)
 	}
 	m, err := assembleFiles(f, out.Text, host)
 	m.reviews = out.Reviews
@@ -271,8 +279,11 @@ func (v *initRun) nextSteps(m builtDocument, host string) error {
 		step++
 		fmt.Fprintf(&b, "%3d. %s\n", step, fmt.Sprintf(text, args...))
 	}
-	if len(m.reviews) > 0 {
+	switch {
+	case len(m.reviews) > 0 && m.marked != "":
 		next("Read the places marked REVIEW above and correct what was guessed wrong%s.", m.marked)
+	case len(m.reviews) > 0:
+		next("Read the places marked REVIEW above and correct what was guessed wrong: %s has no marks.", m.files[0].name)
 	}
 	for _, f := range m.files {
 		next("Serve %s at https://%s%s, open to everybody, with\n       Content-Type: %s\n       Cache-Control: public, max-age=86400", f.name, host, f.path, f.media)

@@ -13,6 +13,7 @@ import (
 	"gazetteer/document"
 	"gazetteer/fetch"
 	"gazetteer/lint"
+	"gazetteer/lint/format"
 	"gazetteer/protocol"
 )
 
@@ -97,7 +98,7 @@ func fileError(name string, err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		err = e.Err
 	}
-	return inputErrorf("%s: %v", name, err)
+	return inputErrorf("%s: %w", name, err)
 }
 
 // describeMissing returns the error for an argument that is neither a file nor a host.
@@ -144,13 +145,22 @@ func (r *inputReader) readFileInput(ctx context.Context, name string) ([]lint.In
 }
 
 // readDirectory reads the documents below a directory: files with a usual name whose text is of a
-// known kind.
+// known kind. What cannot be read is reported and counted, and the rest is read all the same.
 func (r *inputReader) readDirectory(ctx context.Context, root string) ([]lint.Input, error) {
 	var inputs []lint.Input
+	failures := 0
+	fail := func(name string, err error) {
+		if failures++; failures <= maxFailuresShown {
+			r.printError("%s: %v", r.Program, fileError(name, err))
+		}
+	}
 	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
 		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
 		case err != nil:
-			return err
+			fail(name, err)
+			return nil
 		case entry.IsDir():
 			base := entry.Name()
 			if name != root && (base == "node_modules" || strings.HasPrefix(base, ".") && base != ".well-known") {
@@ -161,8 +171,12 @@ func (r *inputReader) readDirectory(ctx context.Context, root string) ([]lint.In
 			return nil
 		}
 		text, err := readFile(ctx, name)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		if err != nil {
-			return err
+			fail(name, err)
+			return nil
 		}
 		if lint.Tell(name, text).Kind == "" {
 			return nil
@@ -174,13 +188,20 @@ func (r *inputReader) readDirectory(ctx context.Context, root string) ([]lint.In
 		return nil
 	})
 	if err != nil {
-		return nil, inputErrorf("read %s: %v", root, err)
+		return nil, fileError(root, err)
 	}
-	if len(inputs) == 0 {
+	if more := failures - maxFailuresShown; more > 0 {
+		r.printError("%s: %s below %s cannot be read", r.Program, format.Plural(more, "more file"), root)
+	}
+	r.unread += failures
+	if len(inputs) == 0 && failures == 0 {
 		return nil, inputErrorf("there is no document of a known kind below %s", root)
 	}
 	return inputs, nil
 }
+
+// maxFailuresShown is how many files of one directory that cannot be read are named.
+const maxFailuresShown = 10
 
 // openFetcher opens the network at its first use.
 func (r *inputReader) openFetcher() (Fetcher, error) {

@@ -6,11 +6,46 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
+
+	"gazetteer/document"
+	"gazetteer/lint/repair"
+	"gazetteer/protocol"
 )
 
 // maxBytes is how much of one text is read. Readers of documents refuse far less, with the size in
 // the message; descriptions to convert may be long.
 const maxBytes = 64 << 20
+
+// explainUnreadable returns the reason why a text is not a document of its format, without the steps
+// that led to it.
+func explainUnreadable(err error) string {
+	text := err.Error()
+	if _, reason, ok := strings.Cut(text, protocol.ErrUnreadable.Error()+": "); ok {
+		return reason
+	}
+	_, reason, ok := strings.Cut(text, protocol.ErrOtherFormat.Error()+": ")
+	switch {
+	case !ok:
+		return text
+	case strings.HasPrefix(reason, "this "), strings.HasPrefix(reason, "the "):
+		return reason
+	default:
+		return "this is a " + protocol.ErrOtherFormat.Error() + ": " + reason
+	}
+}
+
+// unreadableError returns the error for a text that is not a document of its kind. It names the
+// command that repairs the file, if there is a repair.
+func (w Environment) unreadableError(name string, kind document.Kind, text []byte, err error) error {
+	hint := ""
+	if _, repaired, fixErr := repair.Fix(kind, text); fixErr == nil && len(repaired) > 0 {
+		if info, statErr := os.Stat(name); statErr == nil && info.Mode().IsRegular() {
+			hint = fmt.Sprintf("\nto repair it: %s validate --fix %s", w.Program, name)
+		}
+	}
+	return inputErrorf("%s: %s%s", name, explainUnreadable(err), hint)
+}
 
 // readFile reads a file of bounded size.
 func readFile(ctx context.Context, name string) ([]byte, error) {
@@ -20,11 +55,7 @@ func readFile(ctx context.Context, name string) ([]byte, error) {
 			return nil, err
 		}
 		defer f.Close()
-		text, err := readBounded(f)
-		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", name, err)
-		}
-		return text, nil
+		return readBounded(f)
 	})
 }
 

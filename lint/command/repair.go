@@ -21,7 +21,7 @@ func (v *validateRun) repairInputs(ctx context.Context, inputs []lint.Input) ([]
 			return nil, ctx.Err()
 		}
 		if v.fix && !v.diff && !isFile(in) {
-			return nil, usageErrorf("--fix writes files, and %s is none: save it first, or see the changes with --diff", in.Name)
+			return nil, usageErrorf("--fix writes files, and %s is not one: save it first, or see the changes with --diff", in.Name)
 		}
 		out[i] = in
 		kind := in.Kind
@@ -34,7 +34,7 @@ func (v *validateRun) repairInputs(ctx context.Context, inputs []lint.Input) ([]
 		fixed, repaired, err := repair.Fix(kind, in.Text)
 		switch {
 		case err != nil:
-			v.printError("%s: it cannot be read, and not be repaired either: %v", in.Name, err)
+			v.printError("%s: it cannot be read, and nothing in it can be repaired automatically: %s", in.Name, explainUnreadable(err))
 			continue
 		case len(repaired) == 0:
 			if !v.quiet {

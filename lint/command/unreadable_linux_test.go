@@ -4,16 +4,34 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"syscall"
 	"testing"
 )
 
-// A directory with an unreadable file is not judged in part. Root can read everything, so the
-// test's thread reads as another user.
+// A directory and a file that cannot be read are reported, and the rest is checked all the same. The
+// exit code says that not everything was read. Root can read every directory, so the test's thread
+// reads as another user.
 func TestUnreadableDirectory(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "ai.json"), []byte(notes), 0o000); err != nil {
+	t.Chdir(t.TempDir())
+	for _, dir := range []string{"readable", "closed"} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "ai.json"), []byte(notes), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile("endless.json", nil, 0o644); err != nil {
 		t.Fatal(err)
+	}
+	if err := os.Truncate("endless.json", maxBytes+1); err != nil {
+		t.Fatal(err)
+	}
+	for name, mode := range map[string]os.FileMode{".": 0o755, "closed": 0} {
+		if err := os.Chmod(name, mode); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if os.Getuid() == 0 {
 		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine of the test
@@ -23,7 +41,13 @@ func TestUnreadableDirectory(t *testing.T) {
 		}
 		defer syscall.RawSyscall(syscall.SYS_SETFSUID, 0, 0, 0)
 	}
-	if code, _, _ := run(t, "", nil, "validate", dir); code != ExitInput {
-		t.Errorf("exit code %d", code)
+	code, out, complaints := run(t, "", nil, "validate", ".")
+	if code != ExitInput || !strings.Contains(out, "readable/ai.json: valid") {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+	for _, want := range []string{"gazlint: closed: permission denied\n", "gazlint: endless.json: it is longer than"} {
+		if !strings.Contains(complaints, want) {
+			t.Errorf("the error stream lacks %q:\n%s", want, complaints)
+		}
 	}
 }

@@ -21,11 +21,11 @@ func Validate(w Environment) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "validate FILE | DIRECTORY | URL | HOST | - ...",
 		Short: "Check documents by the rules of their drafts",
-		Long: `Validate reads AI Discovery documents, AGIS documents and AGIS summaries and reports
-what is wrong, where, and how to repair it. It recognizes the kind of a document
-from the text.
+		Long: `Validate reads AI Discovery documents, AGIS documents, AGIS summaries and llms.txt
+files and reports what is wrong, where, and how to repair it. It recognizes the kind
+of a document from the text.
 
-An input is a file; a directory, in which every document of the three kinds is
+An input is a file; a directory, in which every document in JSON or YAML is
 checked; an https address; the name of a host, whose documents are all checked; or
 - for standard input. Addresses and hosts are fetched as the crawler fetches them,
 and problems of the response (redirects, media type, certificate, time) are part of
@@ -131,7 +131,7 @@ func (v *validateRun) checkFlags(args []string) error {
 	}
 	file, err := os.Open(v.baseline)
 	if err != nil {
-		return usageErrorf("--baseline: %v\nwrite one with --write-baseline %s", err, v.baseline)
+		return usageErrorf("--baseline %v\nwrite one with --write-baseline %s", fileError(v.baseline, err), v.baseline)
 	}
 	defer file.Close()
 	if v.options.Baseline, err = lint.ReadBaseline(file); err != nil {

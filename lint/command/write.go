@@ -11,15 +11,23 @@ import (
 )
 
 // replaceFile writes a file as a whole or not at all: it writes a new file beside it and renames
-// that. The mode of an existing file stays, and a symbolic link stays a link.
-func replaceFile(name string, fill func(*os.File) error) (err error) {
+// that. The mode of an existing file stays, and a symbolic link stays a link. The error begins with
+// the name.
+func replaceFile(name string, fill func(*os.File) error) error {
+	if err := writeAndRename(name, fill); err != nil {
+		return fileError(name, err)
+	}
+	return nil
+}
+
+func writeAndRename(name string, fill func(*os.File) error) (err error) {
 	if target, err := filepath.EvalSymlinks(name); err == nil {
 		name = target
 	}
 	mode := fs.FileMode(0o644)
 	if info, err := os.Stat(name); err == nil {
 		if !info.Mode().IsRegular() {
-			return fmt.Errorf("%s is no regular file", name)
+			return errors.New("it is not a regular file")
 		}
 		mode = info.Mode().Perm()
 	}
@@ -33,7 +41,7 @@ func replaceFile(name string, fill func(*os.File) error) (err error) {
 		}
 	}()
 	if err := errors.Join(fill(f), f.Chmod(mode), f.Sync(), f.Close()); err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
+		return err
 	}
 	return os.Rename(f.Name(), name)
 }

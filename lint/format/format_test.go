@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -549,13 +550,14 @@ func TestSARIFText(t *testing.T) {
 	}
 }
 
-// TestFindingsOfOneRule checks that three findings of a frequently broken rule are shown in full
-// and the others by their place, and that the summary counts the findings of each rule.
+// TestFindingsOfOneRule checks that findings with the same words are shown once, with all of their
+// places, that three kinds of findings of a rule are shown in full and the others by their place,
+// and that the summary counts the findings of each rule.
 func TestFindingsOfOneRule(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("agis: \"1.0\"\nservice: Acme\nagtp: agtp://acme.test\nendpoints:\n")
-	for _, path := range []string{"a", "b", "c", "d", "e"} {
-		text.WriteString("  - {method: BOOK, path: /" + path + ", intent: Books a table, semantic: {intent: Books a table, actor: agnet, outcome: The table is booked}, input: {type: object}, output: {type: object}, errors: [full]}\n")
+	for i, path := range []string{"a", "b", "c", "d", "e"} {
+		fmt.Fprintf(&text, "  - {method: BOOK, path: /%s, wrong%d: 1, semantic: {intent: Books a table, actor: agnet, outcome: The table is booked}, input: {type: object}, output: {type: object}, errors: [full]}\n", path, i)
 	}
 	text.WriteString("vocabulary: {declared_verbs: [BOOK], domain: hospitality, namespace: acme}\n")
 	input := lint.Input{Name: "acme.agis", Text: []byte(text.String())}
@@ -565,10 +567,20 @@ func TestFindingsOfOneRule(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := b.String()
-	if n := strings.Count(out, "help: did you mean agent?"); n != 3 {
-		t.Errorf("%d findings of AGIS504 are shown in full, want 3:\n%s", n, out)
+	for part, want := range map[string]int{
+		"help: did you mean agent?":     1,
+		"  = also: acme.agis:":          12, // four each of AGIS504, AGIS520 and AGIS814
+		"[AGIS122]: the draft names no": 3,
+	} {
+		if n := strings.Count(out, part); n != want {
+			t.Errorf("%q occurs %d times, want %d:\n%s", part, n, want, out)
+		}
 	}
-	for _, want := range []string{"error[AGIS504]: 2 more of this rule\n --> acme.agis:8:", "help: move it under semantic", "By rule: 5 AGIS122 unknown-field, 5 AGIS504"} {
+	for _, want := range []string{
+		"  = also: acme.agis:9:82  /endpoints/4/semantic/actor\n",
+		"note[AGIS122]: 2 more of this rule\n --> acme.agis:8:30  /endpoints/3/wrong3: the draft names no field \"wrong3\" here\n",
+		"By rule: 5 AGIS122 unknown-field, 5 AGIS504",
+	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the text lacks %q:\n%s", want, out)
 		}

@@ -54,7 +54,7 @@ func writeJUnit(w *bytes.Buffer, reports []Report, o Options) error {
 			c := junitCase{Name: "conforms", ClassName: Visible(r.Input)}
 			if r.Failed() {
 				c.Name = "can be read"
-				c.Failure = &junitFailure{Type: "unreadable", Message: "the text is no document of its kind"}
+				c.Failure = &junitFailure{Type: "unreadable", Message: "the text is not a document of its kind"}
 			}
 			suite.Cases = append(suite.Cases, c)
 		}

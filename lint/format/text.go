@@ -83,31 +83,44 @@ func wordOf(s protocol.Severity) string {
 	return s.String()
 }
 
+// writeReport writes the findings of a document in their order. Findings with the same words are
+// written once, at the first of their places; the others follow it.
 func (t textWriter) writeReport(r Report) {
 	if len(r.Findings) == 0 {
 		return
 	}
 	src := newSource(r.Text)
-	shown, more := map[string]int{}, map[string][]protocol.Finding{}
-	for _, f := range r.Findings {
-		if shown[f.Code]++; shown[f.Code] > maxShownInFull {
-			more[f.Code] = append(more[f.Code], f)
+	groups := lint.GroupFindings(r.Findings)
+	slices.SortFunc(groups, func(a, b lint.Group) int { return a.Findings[0] - b.Findings[0] })
+	more := map[string][]protocol.Finding{} // by rule: those that are not shown in full
+	shown := map[string]int{}
+	for _, g := range groups {
+		if shown[g.Code]++; shown[g.Code] > maxShownInFull {
+			more[g.Code] = append(more[g.Code], findingsOf(r, g)...)
 		}
 	}
 	written := map[string]int{}
-	for _, f := range r.Findings {
-		if written[f.Code]++; written[f.Code] > maxShownInFull {
+	for _, g := range groups {
+		if written[g.Code]++; written[g.Code] > maxShownInFull {
 			continue
 		}
-		t.writeFinding(r.Input, src, f)
-		if written[f.Code] == maxShownInFull {
-			t.writeMore(r.Input, more[f.Code])
+		t.writeGroup(r.Input, src, findingsOf(r, g))
+		if written[g.Code] == maxShownInFull {
+			t.writeMore(r.Input, more[g.Code])
 		}
 	}
 }
 
-// maxShownInFull is how many findings of a rule a document shows with their line and their help. Of
-// the rest a line each names the place.
+func findingsOf(r Report, g lint.Group) []protocol.Finding {
+	out := make([]protocol.Finding, len(g.Findings))
+	for i, n := range g.Findings {
+		out[i] = r.Findings[n]
+	}
+	return out
+}
+
+// maxShownInFull is how many kinds of findings of a rule a document shows with their line and their
+// help. Of the rest a line each names the place.
 const maxShownInFull = 3
 
 // writeMore writes the findings of a rule that are not shown in full.
@@ -117,21 +130,27 @@ func (t textWriter) writeMore(input string, more []protocol.Finding) {
 	}
 	fmt.Fprintf(t, "%s\n", t.paintText(colourOf(more[0].Severity), fmt.Sprintf("%s[%s]: %d more of this rule", wordOf(more[0].Severity), more[0].Code, len(more))))
 	for _, f := range more {
-		fmt.Fprintf(t, " %s %s: %s\n", t.paintText(blue, "-->"), formatPlace(input, f), protocol.ClipRunes(Visible(f.Message), maxColumns))
+		fmt.Fprintf(t, " %s %s: %s\n", t.paintText(blue, "-->"), placeAndPointer(input, f), protocol.ClipRunes(Visible(f.Message), maxColumns))
 	}
 	t.WriteByte('\n')
 }
 
-func (t textWriter) writeFinding(input string, src *source, f protocol.Finding) {
+// placeAndPointer writes where a finding is: "ai.json:14:17  /capabilities/0/method".
+func placeAndPointer(input string, f protocol.Finding) string {
+	if f.Pointer == "" {
+		return formatPlace(input, f)
+	}
+	return formatPlace(input, f) + "  " + protocol.ClipRunes(Visible(f.Pointer), maxColumns)
+}
+
+// writeGroup writes findings with the same words: the first in full, then the places of the others.
+func (t textWriter) writeGroup(input string, src *source, findings []protocol.Finding) {
+	f := findings[0]
 	colour := colourOf(f.Severity)
 	fmt.Fprintf(t, "%s%s\n", t.paintText(colour, wordOf(f.Severity)+"["+f.Code+"]"), t.paintText(bold, ": "+Visible(f.Message)))
 	margin := len(strconv.Itoa(max(f.Line, 1)))
 	gutter := strings.Repeat(" ", margin)
-	where := formatPlace(input, f)
-	if f.Pointer != "" {
-		where += "  " + protocol.ClipRunes(Visible(f.Pointer), maxColumns)
-	}
-	fmt.Fprintf(t, "%s%s %s\n", gutter, t.paintText(blue, "-->"), where)
+	fmt.Fprintf(t, "%s%s %s\n", gutter, t.paintText(blue, "-->"), placeAndPointer(input, f))
 	bar := t.paintText(blue, "|")
 	if shown, marks, ok := src.excerptLine(f, t.columnsLeft(margin+len(" | "))); ok {
 		fmt.Fprintf(t, "%s %s\n", gutter, bar)
@@ -146,6 +165,9 @@ func (t textWriter) writeFinding(input string, src *source, f protocol.Finding) 
 	}
 	if f.Help != "" {
 		note("help", Visible(f.Help))
+	}
+	for _, other := range findings[1:] {
+		note("also", placeAndPointer(input, other))
 	}
 	t.WriteByte('\n')
 }
@@ -371,12 +393,14 @@ func (t textWriter) writeVerdict(r Report) {
 	case r.Failed():
 		word, colour = "valid, but not without warnings", yellow
 	}
-	kind := r.Kind.Describe()
+	kind := cmp.Or(r.Kind.Describe(), "kind unknown")
 	if isAddress(r.Input) && len(r.Text) == 0 {
-		word, kind = "not fetched", cmp.Or(kind, "a document")
+		word, kind = "not fetched", r.Kind.Describe()
 	}
-	kind = cmp.Or(kind, "no kind of document that is known here")
-	fmt.Fprintf(t, "%s: %s; %s", Visible(r.Input), t.paintText(colour, word), kind)
+	fmt.Fprintf(t, "%s: %s", Visible(r.Input), t.paintText(colour, word))
+	if kind != "" {
+		fmt.Fprintf(t, "; %s", kind)
+	}
 	if r.Valid && r.Kind.HasLevels() {
 		fmt.Fprintf(t, ", level %d", r.Level)
 	}

@@ -117,39 +117,75 @@ func stringEnd(text []byte, at int) int {
 // finding of the reader, whose rule they take.
 func SyntaxFindings(text []byte, base protocol.Finding, faults []SyntaxFault) []protocol.Finding {
 	var out []protocol.Finding
+	for _, kind := range groupFaults(faults) {
+		out = append(out, syntaxFinding(text, base, kind))
+	}
+	return out
+}
+
+// groupFaults returns the faults of each kind that occurs.
+func groupFaults(faults []SyntaxFault) [][]SyntaxFault {
+	var out [][]SyntaxFault
 	for _, name := range []string{trailingComma, comment, singleQuotes} {
-		count := 0
-		f := base
-		for _, fault := range faults {
-			if fault.Name != name {
-				continue
-			}
-			if count++; count == 1 {
-				f.Line, f.Column = protocol.Place(text, fault.Offset)
-				f.Pointer, f.Message = "", "this is not JSON: "+name
+		var kind []SyntaxFault
+		for _, f := range faults {
+			if f.Name == name {
+				kind = append(kind, f)
 			}
 		}
-		if count > 1 {
-			f.Message += fmt.Sprintf(" (the first of %d)", count)
-		}
-		if count > 0 {
-			f.Help = "remove trailing commas and comments, and write double quotes; a fix does this for you"
-			out = append(out, f)
+		if len(kind) > 0 {
+			out = append(out, kind)
 		}
 	}
 	return out
 }
 
-// syntaxEdits returns the edits that correct all faults of a text.
-func syntaxEdits(text []byte) []protocol.Edit {
-	standard, faults := StandardJSON(text)
+// syntaxFinding returns the finding about faults of one kind.
+func syntaxFinding(text []byte, base protocol.Finding, kind []SyntaxFault) protocol.Finding {
+	f := base
+	f.Line, f.Column = protocol.Place(text, kind[0].Offset)
+	f.Pointer, f.Message = "", "this is not JSON: "+kind[0].Name
+	if len(kind) > 1 {
+		f.Message += fmt.Sprintf(" (the first of %d)", len(kind))
+	}
+	f.Help = "remove trailing commas and comments, and write double quotes; gazetteer validate --fix does it"
+	return f
+}
+
+// syntaxEdits returns the edits that correct faults of one kind.
+func syntaxEdits(text []byte, kind []SyntaxFault) []protocol.Edit {
 	var edits []protocol.Edit
-	for _, f := range faults {
+	for _, f := range kind {
 		e := protocol.Edit{Offset: f.Offset, End: f.End}
-		if f.Name == singleQuotes {
-			e.Text = string(standard[f.Offset:f.End])
+		switch f.Name {
+		case singleQuotes:
+			e.Text = `"` + string(text[f.Offset+1:f.End-1]) + `"`
+		case comment:
+			e.Offset, e.End = extendComment(text, f.Offset, f.End)
 		}
 		edits = append(edits, e)
 	}
 	return edits
+}
+
+// extendComment extends a comment that ends its line by the blanks before it, and one that has its
+// lines to itself by the line break.
+func extendComment(text []byte, from, to int) (int, int) {
+	end := to + lineLength(text[to:])
+	if len(bytes.TrimSpace(text[to:end])) > 0 {
+		return from, to
+	}
+	for from > 0 && (text[from-1] == ' ' || text[from-1] == '\t') {
+		from--
+	}
+	if from > 0 && text[from-1] != '\n' {
+		return from, end
+	}
+	if end < len(text) && text[end] == '\r' {
+		end++
+	}
+	if end < len(text) && text[end] == '\n' {
+		end++
+	}
+	return from, end
 }

@@ -100,7 +100,12 @@ func proposeSyntaxRepairs(r *reading) []Repair {
 	case standard && r.skip > 0:
 		return []Repair{{first, []protocol.Edit{{Offset: 0, End: r.skip}}}}
 	case standard:
-		return r.appendRepair(nil, first, syntaxEdits(r.body))
+		var out []Repair
+		_, faults := StandardJSON(r.body)
+		for _, kind := range groupFaults(faults) {
+			out = r.appendRepair(out, syntaxFinding(r.body, first, kind), syntaxEdits(r.body, kind))
+		}
+		return out
 	default:
 		return r.appendRepair(nil, first, quoteTransitions(r.body))
 	}

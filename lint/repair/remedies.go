@@ -128,7 +128,7 @@ func declareVerb(r *reading, n *protocol.Node) []protocol.Edit {
 		}
 	}
 	list := r.nodeAt("/vocabulary/declared_verbs")
-	if list == nil || list.Kind != protocol.Array {
+	if list == nil || list.Kind != protocol.Array || agis.MeantVerb(verb, list.Strs()) != "" {
 		return nil
 	}
 	return r.addElement(list, verb)

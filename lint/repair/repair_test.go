@@ -60,7 +60,9 @@ var cases = []struct {
 	{"a language that does not exist", document.AI, `{"aiendpoint":"1.0","service":{"language":["english_US"]}}`,
 		`{"aiendpoint":"1.0","service":{"language":["english_US"]}}`, nil},
 	{"trailing commas, comments and single quotes", document.AI, "{\"aiendpoint\":'1.0', // the version\n \"meta\":{\"note\":\"a // b, 'c'\",}, /* end */}",
-		"{\"aiendpoint\":\"1.0\", \n \"meta\":{\"note\":\"a // b, 'c'\"} }", []string{"AI203"}},
+		"{\"aiendpoint\":\"1.0\",\n \"meta\":{\"note\":\"a // b, 'c'\"} }", []string{"AI203", "AI203", "AI203"}},
+	{"comments with a line to themselves", document.AI, "// mine\r\n{\"aiendpoint\": /* the */ \"1.0\", // last  \r\n  # one\r\n  /* two\r\n     three */\r\n \"meta\": {}, # end\r\n}\r\n// over",
+		"{\"aiendpoint\":  \"1.0\",\r\n \"meta\": {}\r\n}\r\n", []string{"AI203", "AI203"}},
 	{"a summary with a trailing comma", document.AGISSummary, `{"agis":"1.0","methods":["BOOK",],}`, `{"agis":"1.0","methods":["BOOK"]}`, []string{"WK101"}},
 	{"a category twice", document.AI, "{\"aiendpoint\":\"1.0\",\"service\":{\"category\":[\n  \"food\",\n  \"news\",\n  \"food\"\n]}}",
 		"{\"aiendpoint\":\"1.0\",\"service\":{\"category\":[\n  \"food\",\n  \"news\"\n]}}", []string{"AI310"}},
@@ -108,6 +110,7 @@ var cases = []struct {
 		"vocabulary:\n  declared_verbs:\n  - BOOK # first\n  # again\n  - BOOK\n  domain: x\n",
 		agisStart + "endpoints:\n  - method: BOOK\n    path: /table" + endpoint + "  - method: CHECK\n    path: /table" + endpoint +
 			"vocabulary:\n  declared_verbs:\n  - BOOK # first\n  - CHECK\n  # again\n  domain: x\n", []string{"AGIS702", "AGIS704"}},
+	{"a misspelt verb", document.AGIS, agisStart + "endpoints:\n  - method: BOK\n    path: /table" + endpoint + agisEnd, agisStart + "endpoints:\n  - method: BOK\n    path: /table" + endpoint + agisEnd, nil},
 	{"no verbs yet", document.AGIS, agisStart + "endpoints:\n  - method: BOOK\n    path: /table" + endpoint + "vocabulary: {declared_verbs: [], domain: x}",
 		agisStart + "endpoints:\n  - method: BOOK\n    path: /table" + endpoint + `vocabulary: {declared_verbs: ["BOOK"], domain: x}`, []string{"AGIS702"}},
 	{"no list of verbs", document.AGIS, agisStart + "endpoints:\n  - method: BOOK\n    path: /table" + endpoint + "  - method: check\n    path: /table" + endpoint + "vocabulary:\n  # of business\n  domain: x\n",

@@ -133,7 +133,7 @@ var explanations = []explanation{
 		"path: /reservation/:id\n", "path: /reservation/{id}\n"},
 	{"AGIS408", "The path does not repeat the method: BOOK /book-reservation has the verb twice.",
 		"method: BOOK\npath: /book-reservation\n", "method: BOOK\npath: /reservation\n"},
-	{"AGIS409", "The first segment names the kind of thing, so it is there, and it is no parameter.",
+	{"AGIS409", "The first segment names the kind of thing, so it is there, and it is not a parameter.",
 		"path: /{id}/reservation\n", "path: /reservation/{id}\n"},
 	{"AGIS410", "No segment is empty, and the path does not end with a slash.",
 		"path: /reservation//guest/\n", "path: /reservation/guest\n"},

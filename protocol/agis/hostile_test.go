@@ -208,7 +208,7 @@ func TestYAMLMistakes(t *testing.T) {
 		"1: 2\n":                    {"is not a string", "in quotes"},
 		"? [a]\n: b\n":              {"may not be a mapping or a sequence", "a name and a colon"},
 		"%TAG ! tag:x,2000:\n--- a": {"not a mapping", "top level"},
-		"{\"a\": 1":                 {"ends before", "fix the JSON"},
+		"{\"a\": 1":                 {"ends before", "publish the whole text"},
 	} {
 		_, findings, err := agis.Parse([]byte(text), agis.Options{})
 		if err == nil || len(findings) != 1 || !strings.Contains(findings[0].Message, want[0]) || !strings.Contains(findings[0].Help, want[1]) {

@@ -33,7 +33,7 @@ func (c *checker) checkIntent(n *protocol.Node, method string) {
 	case effect.Doubtful:
 		c.Add("AGIS602", n, j.Why, "if both are right, write the intent with the verb of the method; if not, fix the one that is wrong")
 	case effect.NotJudged:
-		c.Add("AGIS603", n, j.Why+", so it could not be compared with the method "+protocol.Quote(method),
+		c.Add("AGIS603", n, j.Why+", so intent and method could not be compared",
 			"nothing needs fixing if a person finds that they agree; an English sentence that begins with a verb can be checked")
 	}
 }

@@ -1,6 +1,7 @@
 package agis
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -180,7 +181,10 @@ func (c *checker) checkMethod(endpoint *protocol.Node, method string) {
 	f := judgeMethod(method)
 	if f.code == "AGIS305" && c.suggested < suggestions {
 		c.suggested++
-		if near := suggestVerbs(english.Near(strings.ToLower(method), 3)); near != "" {
+		if declared := MeantVerb(method, c.doc.Root.Member("vocabulary").Member("declared_verbs").Strs()); declared != "" {
+			c.meantVerb(endpoint, declared)
+			f.help = "did you mean " + declared + "? The vocabulary declares it"
+		} else if near := suggestVerbs(english.Near(strings.ToLower(method), 3)); near != "" {
 			f.help += near
 		}
 	}
@@ -194,6 +198,27 @@ func (c *checker) checkMethod(endpoint *protocol.Node, method string) {
 	if strings.ToUpper(method) != method {
 		c.Add("AGIS205", n, "the method "+protocol.Quote(method)+" is not in upper case", "write "+protocol.Quote(strings.ToUpper(method)))
 	}
+}
+
+// meantVerb records that the method of an endpoint is probably a misspelt verb of the vocabulary.
+func (c *checker) meantVerb(endpoint *protocol.Node, verb string) {
+	if c.meant == nil {
+		c.meant = map[*protocol.Node]string{}
+	}
+	c.meant[endpoint] = verb
+}
+
+// MeantVerb returns the declared verb that a method probably means, if the method is an unknown word
+// (AGIS305) that is not declared itself; "" otherwise.
+func MeantVerb(method string, declared []string) string {
+	if judgeMethod(method).code != "AGIS305" || slices.ContainsFunc(declared, func(v string) bool { return strings.EqualFold(v, method) }) {
+		return ""
+	}
+	verb := strings.ToUpper(english.NearName(method, declared))
+	if verb == "" || judgeMethod(verb).code != "" {
+		return ""
+	}
+	return verb
 }
 
 // refuseMethod records that the method of an endpoint has an error, so that no later pass treats it

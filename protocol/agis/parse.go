@@ -31,14 +31,17 @@ func (o Options) rulesOfLevel() map[string]protocol.Rule {
 
 // Parse reads one full AGIS document, in JSON or YAML, and runs the validation passes on it.
 // Problems of the document are findings. The error is for bytes that are not an AGIS document: it
-// wraps [protocol.ErrUnreadable]; the document is then nil and the findings say why.
+// wraps [protocol.ErrUnreadable]; the document is then nil and the findings say why. A document that
+// cannot be read only because of merge keys (<<) is checked as if they were written out.
 func Parse(text []byte, o Options) (*Document, []protocol.Finding, error) {
 	o.Limits = o.Limits.OrDefault()
-	c := &checker{Report: protocol.NewReport(o.rulesOfLevel(), o.Limits), level: o.Level}
+	c := &checker{Report: protocol.NewReport(o.rulesOfLevel(), o.Limits), level: o.Level, limits: o.Limits}
 	text, _ = protocol.TrimBOM(text) // YAML allows one (YAML 1.2 §5.2)
 	root, isYAML, err := readText(text, o.Limits)
 	if err != nil {
-		c.reportUnreadable(text, err)
+		if !c.checkMerged(text, err) {
+			c.reportUnreadable(text, err)
+		}
 		return nil, c.Findings(), fmt.Errorf("read AGIS document: %w: %w", protocol.ErrUnreadable, err)
 	}
 	if root.Kind != protocol.Object {
@@ -80,14 +83,17 @@ func problemOf(err error) protocol.Problem {
 // checker runs the passes on a tree and fills the typed document.
 type checker struct {
 	*protocol.Report
-	doc  Document
-	yaml bool // the text was YAML
+	doc    Document
+	limits protocol.Limits
+	yaml   bool // the text was YAML
 	// level is the requested conformance level.
 	level int
 	// refused holds the endpoints whose method passes 2 and 3 refuse; suggested counts the searches
 	// for a better method.
 	refused   map[*protocol.Node]bool
 	suggested int
+	// meant holds the declared verbs that misspelt methods of endpoints probably mean.
+	meant map[*protocol.Node]string
 	// told holds the texts for which AGIS519 has been reported.
 	told    map[*protocol.Node]bool
 	schemas schemaCheck

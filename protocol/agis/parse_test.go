@@ -248,3 +248,22 @@ func TestFindingPlace(t *testing.T) {
 		}
 	}
 }
+
+// TestMergeKeys checks that each merge key is a finding and that the rest of the document is checked
+// with the merged fields.
+func TestMergeKeys(t *testing.T) {
+	text := strings.Replace(base, "    semantic:\n", "    semantic:\n      <<: &more {mcp_tool_name: no name}\n", 1)
+	text = strings.Replace(text, "vocabulary:\n", "vocabulary:\n  <<: {namespace: No Token}\n", 1)
+	doc, findings, err := agis.Parse([]byte(text), agis.Options{})
+	if doc != nil || !errors.Is(err, protocol.ErrUnreadable) {
+		t.Errorf("%v, %v", doc, err)
+	}
+	var got []string
+	for _, f := range findings {
+		got = append(got, f.Code+" "+f.Pointer)
+	}
+	want := []string{"AGIS104 /endpoints/0/semantic", "AGIS104 /vocabulary", "AGIS515 /endpoints/0/semantic/mcp_tool_name", "AGIS706 /vocabulary/namespace"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -1,6 +1,7 @@
 package agis
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -27,7 +28,7 @@ func ParseSummary(text []byte, o Options) (*Summary, []protocol.Finding, error) 
 		if !ok {
 			syntax = &protocol.SyntaxError{Message: err.Error()}
 		}
-		c.AddSyntax("WK101", syntax, help)
+		c.AddSyntax("WK101", syntax, cmp.Or(protocol.DescribeJSONRepair(syntax.Message), help))
 		return nil, c.Findings(), fmt.Errorf("read AGIS summary: %w: %w", protocol.ErrUnreadable, err)
 	}
 	if root.Kind != protocol.Object {

@@ -53,6 +53,24 @@ func (c *checker) reportNoMapping(text []byte, root *protocol.Node) {
 	c.Add("AGIS102", root, "the document is "+describeKind(root.Kind)+", not a mapping", topHelp)
 }
 
+// checkMerged reports each merge key of a text that was refused for one, and checks the rest of the
+// document as if the merged fields were written out. It reports false for any other text.
+func (c *checker) checkMerged(text []byte, err error) bool {
+	if syntax, ok := errors.AsType[*protocol.SyntaxError](err); !ok || syntax.Problem != protocol.Unsafe {
+		return false
+	}
+	root, merges, err := yaml.ReadMerged(text, c.limits)
+	if err != nil || len(merges) == 0 || root.Member("agis") == nil && root.Member("endpoints") == nil {
+		return false
+	}
+	for _, syntax := range merges {
+		c.AddSyntax("AGIS104", syntax, unsafeHelp(syntax.Message))
+	}
+	c.yaml = true
+	c.readDocument(root)
+	return true
+}
+
 // unsafeHelp says what to write instead of YAML that JSON cannot express, by the reader's message.
 func unsafeHelp(message string) string {
 	const reason = "; a published document uses only values of JSON"
@@ -65,6 +83,8 @@ func unsafeHelp(message string) string {
 		return "put the name in quotes: all names are text"
 	case strings.Contains(message, "a key may not be"):
 		return "write a name and a colon: all names are text"
+	case strings.Contains(message, "aliases add"):
+		return "use fewer aliases (*name), above all of values that contain aliases; put a schema that many endpoints share under schemas, and refer to it with $ref"
 	default:
 		return "write the value out wherever it is needed"
 	}
@@ -84,7 +104,7 @@ func (c *checker) reportInvalid(text []byte, syntax *protocol.SyntaxError) {
 		named.Message = "this is the illustrative notation of the draft (BOOK /reservation { … }), which is neither YAML nor JSON"
 		c.AddSyntax("AGIS101", &named, `"gazetteer convert" makes YAML of it and marks each type that it had to guess`)
 	case transition.Match(text):
-		named.Message = "a state transition that begins with a bracket is no text in YAML"
+		named.Message = "a state transition that begins with a bracket is not text in YAML"
 		c.AddSyntax("AGIS101", &named, `put the values of state_transition in quotes: "[current] -> [current - amount]"`)
 	default:
 		c.AddSyntax("AGIS101", syntax, syntaxHelp(syntax.Message))
@@ -93,6 +113,9 @@ func (c *checker) reportInvalid(text []byte, syntax *protocol.SyntaxError) {
 
 // syntaxHelp says how to correct the mistake that a reader reports.
 func syntaxHelp(message string) string {
+	if strings.Contains(message, "ends before the JSON value") {
+		return protocol.DescribeJSONRepair(message)
+	}
 	if strings.Contains(message, "not JSON") || strings.Contains(message, "JSON value") {
 		return "fix the JSON at this place; there may be nothing before or after the one object"
 	}

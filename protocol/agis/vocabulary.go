@@ -39,7 +39,7 @@ var namespaceForm = regexp.MustCompile(`\A[a-z][a-z0-9]*(?:-[a-z0-9]+)*\z`)
 func (c *checker) checkDeclaredVerbs(n, root *protocol.Node, endpoints []*protocol.Node) {
 	list := n.Member("declared_verbs")
 	if list == nil || list.Kind != protocol.Array || len(list.Strs()) != len(list.Items) {
-		c.Add("AGIS701", placeOfAbsence(list, n), "declared_verbs is missing or no list of strings", "list every method of the endpoints, for example [BOOK, FIND]")
+		c.Add("AGIS701", placeOfAbsence(list, n), "declared_verbs is missing or not a list of strings", "list every method of the endpoints, for example [BOOK, FIND]")
 		return
 	}
 	c.doc.Vocabulary.DeclaredVerbs = list.Strs()
@@ -55,7 +55,11 @@ func (c *checker) checkDeclaredVerbs(n, root *protocol.Node, endpoints []*protoc
 	for i, e := range c.doc.Endpoints {
 		verb := strings.ToUpper(e.Method)
 		if verb != "" && !declared[verb] && !used[verb] {
-			c.Add("AGIS702", endpoints[i].Member("method"), "the method "+protocol.Quote(e.Method)+" is not declared in the vocabulary", "add it to vocabulary.declared_verbs")
+			help := "add it to vocabulary.declared_verbs"
+			if meant := c.meant[endpoints[i]]; meant != "" {
+				help = "correct its spelling if " + meant + " is meant; otherwise " + help
+			}
+			c.Add("AGIS702", endpoints[i].Member("method"), "the method "+protocol.Quote(e.Method)+" is not declared in the vocabulary", help)
 		}
 		used[verb] = true
 	}

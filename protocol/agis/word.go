@@ -119,7 +119,7 @@ func inflectedFault(base string) methodError {
 	upper := strings.ToUpper(base)
 	f := methodError{"AGIS206", "is an inflected form of " + upper, "write the base form " + upper}
 	if of := methodFault(upper); of.code != "" { // GETTING, BELONGS
-		f.help = "the base form is no method either; " + of.help
+		f.help = "the base form is not a method either; " + of.help
 	}
 	return f
 }

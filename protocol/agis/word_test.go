@@ -252,7 +252,7 @@ func TestMethodMessages(t *testing.T) {
 		"BOOKING":        "AGIS206 write the base form BOOK",
 		"BOUGHT":         "AGIS206 write the base form BUY",
 		"REDEPLOYED":     "AGIS206 write the base form REDEPLOY",
-		"GETTING":        "AGIS206 the base form is no method either; use a verb for the action, for example RETRIEVE or FIND",
+		"GETTING":        "AGIS206 the base form is not a method either; use a verb for the action, for example RETRIEVE or FIND",
 		"CANCELLATION":   "AGIS304 use the verb, for example CANCEL",
 		"BOOK_TABLE":     "AGIS203 use one verb and put the noun into the path: BOOK /table",
 		"FindRestaurant": "AGIS204 use one verb and put the noun into the path: FIND /restaurant",

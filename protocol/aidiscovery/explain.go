@@ -89,7 +89,7 @@ var explanations = []explanation{
 		`{"service": {"name": "Notes", "description": "Keeps notes."}, "capabilities": []}`,
 		`{"aiendpoint": "1.0", "service": {"name": "Notes", "description": "Keeps notes."}, "capabilities": []}`},
 	{"AI211", "The value of aiendpoint is a string, not a number.", `"aiendpoint": 1.0`, `"aiendpoint": "1.0"`},
-	{"AI212", "The value of aiendpoint is \"1.0\" or a higher version such as \"1.1\". Anything else is no version of the draft.", `"aiendpoint": "v1"`, `"aiendpoint": "1.0"`},
+	{"AI212", "The value of aiendpoint is \"1.0\" or a higher version such as \"1.1\". Anything else is not a version of the draft.", `"aiendpoint": "v1"`, `"aiendpoint": "1.0"`},
 	{"AI213", "A version above 1.0 is read by the rules of 1.0, and members that 1.0 does not know are ignored. Versions are compared number by number: 1.10 is above 1.9.", `"aiendpoint": "1.1"`, `"aiendpoint": "1.0"`},
 	{"AI214", "The member service is required: it describes the publisher of the document.",
 		`{"aiendpoint": "1.0", "capabilities": []}`, `{"aiendpoint": "1.0", "service": {"name": "Notes", "description": "Keeps notes."}, "capabilities": []}`},
@@ -126,6 +126,7 @@ var explanations = []explanation{
 	{"AI314", "language lists each tag once. Letter case makes no difference between tags.", `"language": ["en", "EN"]`, `"language": ["en", "ko"]`},
 	{"AI315", "Languages are BCP 47 tags such as en, pt-BR, es-419 or zh-Hant. The separator is a hyphen.", `"language": ["en_US"]`, `"language": ["en-US"]`},
 	{"AI316", "A required text has one line with content: not only white space, no line breaks or other control characters.", `"description": "Keeps\nnotes."`, `"description": "Keeps notes."`},
+	{"AI317", "A tag can have the right form and name no language. Readers compare tags, so nobody finds a service by the name of a language or by the code of a country.", `"language": ["German"]`, `"language": ["de"]`},
 
 	{"AI401", "Each element of capabilities is an object.", `"capabilities": ["find_note"]`, `"capabilities": [{"id": "find_note", "description": "Find a note", "endpoint": "/notes", "method": "GET"}]`},
 	{"AI402", "A capability has an id.", `{"description": "Find a note", "endpoint": "/notes", "method": "GET"}`, `{"id": "find_note", "description": "Find a note", "endpoint": "/notes", "method": "GET"}`},

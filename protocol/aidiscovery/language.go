@@ -1,6 +1,10 @@
 package aidiscovery
 
-import "strings"
+import (
+	"strings"
+
+	"golang.org/x/text/language"
+)
 
 // irregular holds the tags that RFC 5646 §2.1 lists one by one because they do not follow its
 // grammar.
@@ -59,6 +63,17 @@ func WellFormedLanguage(tag string) bool {
 		return len(rest) > 0
 	}
 	return len(rest) == 0
+}
+
+// namesLanguage reports whether the language of a well-formed tag is registered (RFC 5646 §3.1.1), or
+// the tag is for private use.
+func namesLanguage(tag string) bool {
+	primary, _, _ := strings.Cut(strings.ToLower(tag), "-")
+	if primary == "x" || primary == "i" {
+		return true
+	}
+	_, err := language.ParseBase(primary)
+	return err == nil
 }
 
 func consistsOf(s string, ok func(byte) bool) bool {

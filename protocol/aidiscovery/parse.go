@@ -93,7 +93,7 @@ func (c *checker) reportUnreadable(err error) {
 	case protocol.TooLarge:
 		c.AddSyntax("AI116", syntax, "split the service into smaller services, each with its own document")
 	default:
-		c.AddSyntax("AI203", syntax, "serve a single JSON object")
+		c.AddSyntax("AI203", syntax, cmp.Or(protocol.DescribeJSONRepair(syntax.Message), "serve a single JSON object"))
 	}
 }
 

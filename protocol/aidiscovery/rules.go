@@ -62,6 +62,7 @@ var ruleTable = []protocol.Rule{
 	{Code: "AI314", Slug: "language-duplicate", Severity: protocol.Error, Section: "AI Discovery §3.2", Basis: "must"},
 	{Code: "AI315", Slug: "language-tag", Severity: protocol.Error, Section: "AI Discovery §3.2", Basis: "must"},
 	{Code: "AI316", Slug: "text-blank", Severity: protocol.Warning, Section: "AI Discovery §3.2, §3.3", Basis: "inferred"},
+	{Code: "AI317", Slug: "language-unknown", Severity: protocol.Warning, Section: "AI Discovery §3.2", Basis: "inferred"},
 	{Code: "AI401", Slug: "capability-type", Severity: protocol.Error, Section: "AI Discovery §3.3", Basis: "must"},
 	{Code: "AI402", Slug: "id-missing", Severity: protocol.Error, Section: "AI Discovery §3.3", Basis: "must"},
 	{Code: "AI403", Slug: "id-type", Severity: protocol.Error, Section: "AI Discovery §3.3", Basis: "must"},

@@ -517,13 +517,15 @@ func FuzzWellFormedLanguage(f *testing.F) {
 func TestLanguagesAreSuggested(t *testing.T) {
 	for text, want := range map[string]string{
 		"english_US": "did you mean en-US? use BCP 47", "en_US": "did you mean en-US? use BCP 47", "klingonese_KX": "use BCP 47", "english !": "use BCP 47",
+		"German": "did you mean de? use the code", "portuguese-BR": "did you mean pt-BR? use BCP 47", "jp": "did you mean ja? use the code", "xx-DE": "use the code", "Elvish": "use the code",
+		"de": "", "zh-Hant": "", "cmn": "", "qaa": "", "mul": "", "x-home": "", "i-klingon": "", "art-lojban": "", "sgn-BE-FR": "",
 	} {
 		_, findings, err := aidiscovery.Parse([]byte(`{"aiendpoint": "1.0", "service": {"name": "N", "description": "D", "language": ["`+text+`"]}, "capabilities": []}`), aidiscovery.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		i := slices.IndexFunc(findings, func(f protocol.Finding) bool { return f.Code == "AI315" })
-		if i < 0 || !strings.HasPrefix(findings[i].Help, want) {
+		i := slices.IndexFunc(findings, func(f protocol.Finding) bool { return f.Code == "AI315" || f.Code == "AI317" })
+		if (i < 0) != (want == "") || i >= 0 && !strings.HasPrefix(findings[i].Help, want) {
 			t.Errorf("%s: %+v, want the help %q", text, findings, want)
 		}
 	}
@@ -554,6 +556,22 @@ func TestUnknownMembersAreExplained(t *testing.T) {
 		i := slices.IndexFunc(findings, func(f protocol.Finding) bool { return f.Pointer == c.pointer })
 		if i < 0 || findings[i].Help != c.help {
 			t.Errorf("%s: %+v", c.new, findings)
+		}
+	}
+}
+
+// TestUnreadableHelp checks that the help for a text that is not JSON fits what is wrong with it.
+func TestUnreadableHelp(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"a": 1, }`:       "remove the comma: gazetteer validate --fix",
+		"{\"a\": 1 // b\n": "remove the comment: gazetteer validate --fix",
+		`{'a': 1}`:         "write double quotes: gazetteer validate --fix",
+		`{"a": 1`:          "publish the whole text",
+		`{} {}`:            "serve a single JSON object",
+	} {
+		_, findings, err := aidiscovery.Parse([]byte(text), aidiscovery.Options{})
+		if err == nil || len(findings) != 1 || !strings.HasPrefix(findings[0].Help, want) {
+			t.Errorf("%s: %v, %+v", text, err, findings)
 		}
 	}
 }

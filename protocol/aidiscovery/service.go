@@ -93,11 +93,18 @@ func (c *checker) readCategory(n *protocol.Node) []string {
 	return values
 }
 
-// languageNames has the tags of languages that documents call by name.
+// languageNames has the tags of languages that documents call by their name, in English or in the
+// language itself, or by the code of a country.
 var languageNames = map[string]string{
-	"arabic": "ar", "chinese": "zh", "czech": "cs", "danish": "da", "dutch": "nl", "english": "en", "finnish": "fi", "french": "fr", "german": "de",
-	"greek": "el", "hindi": "hi", "italian": "it", "japanese": "ja", "korean": "ko", "norwegian": "no", "polish": "pl", "portuguese": "pt",
-	"russian": "ru", "spanish": "es", "swedish": "sv", "turkish": "tr", "ukrainian": "uk",
+	"arabic": "ar", "bengali": "bn", "bulgarian": "bg", "catalan": "ca", "chinese": "zh", "croatian": "hr", "czech": "cs", "danish": "da",
+	"deutsch": "de", "dutch": "nl", "english": "en", "espanol": "es", "estonian": "et", "finnish": "fi", "francais": "fr", "french": "fr",
+	"german": "de", "greek": "el", "hebrew": "he", "hindi": "hi", "hungarian": "hu", "icelandic": "is", "indonesian": "id", "italian": "it",
+	"italiano": "it", "japanese": "ja", "korean": "ko", "latvian": "lv", "lithuanian": "lt", "malay": "ms", "mandarin": "zh", "norwegian": "no",
+	"persian": "fa", "polish": "pl", "polski": "pl", "portuguese": "pt", "romanian": "ro", "russian": "ru", "serbian": "sr", "slovak": "sk",
+	"slovenian": "sl", "spanish": "es", "svenska": "sv", "swahili": "sw", "swedish": "sv", "tamil": "ta", "thai": "th", "turkish": "tr",
+	"ukrainian": "uk", "urdu": "ur", "vietnamese": "vi",
+
+	"cn": "zh", "cz": "cs", "dk": "da", "gr": "el", "jp": "ja", "kz": "kk", "ua": "uk",
 }
 
 // suggestLanguage returns "did you mean en-US? " for a tag with the wrong separator or the name of a
@@ -113,7 +120,7 @@ func suggestLanguage(text string) string {
 	if more {
 		tag += "-" + rest
 	}
-	if !WellFormedLanguage(tag) {
+	if !WellFormedLanguage(tag) || !namesLanguage(tag) {
 		return ""
 	}
 	return "did you mean " + tag + "? "
@@ -134,6 +141,8 @@ func (c *checker) readLanguage(n *protocol.Node) []string {
 			c.Add("AI314", item, "the language "+protocol.Quote(item.Text)+" is listed twice", "remove one of them; letter case makes no difference")
 		} else if !WellFormedLanguage(item.Text) {
 			c.Add("AI315", item, protocol.Quote(item.Text)+" is not a language tag", suggestLanguage(item.Text)+`use BCP 47 tags, for example "en", "pt-BR" or "zh-Hant"; the separator is a hyphen`)
+		} else if !namesLanguage(item.Text) {
+			c.Add("AI317", item, "no language has the tag "+protocol.Quote(item.Text), suggestLanguage(item.Text)+`use the code of the language in BCP 47, for example "en", "pt-BR" or "zh-Hant"`)
 		}
 		seen[folded] = true
 	}

@@ -47,7 +47,7 @@ func ParseType(text string) (Type, error) {
 	case String, Integer, Float, Boolean, Binary, Object:
 		return t, nil
 	}
-	return Type{}, fmt.Errorf("%.60q is no type: want string, integer, float, boolean, binary, object or array[…] of one", text)
+	return Type{}, fmt.Errorf("%.60q is not a type: want string, integer, float, boolean, binary, object or array[…] of one", text)
 }
 
 // String writes the type as [ParseType] reads it.

@@ -34,7 +34,7 @@ func ListEndpoints(text []byte, _ conversion.Options) (conversion.Output, error)
 }
 
 // ErrNoMapForm means that the endpoints of a document are not a mapping.
-var ErrNoMapForm = errors.New(`endpoints is no mapping of "METHOD /path" to endpoints`)
+var ErrNoMapForm = errors.New(`endpoints is not a mapping of "METHOD /path" to endpoints`)
 
 // MapForm returns the edits that convert the endpoints of a document from a mapping of "METHOD
 // /path" to a list. root is the tree of the text, which must not begin with a byte order mark. The
@@ -97,7 +97,7 @@ func (m *mapForm) rewriteEndpoint(e *protocol.Node) error {
 	case !ok:
 		return fmt.Errorf("the key %s is not of the form METHOD /path", protocol.Quote(e.Key))
 	case e.Kind != protocol.Object && e.Kind != protocol.Null:
-		return fmt.Errorf("the endpoint %s is no mapping", protocol.Quote(e.Key))
+		return fmt.Errorf("the endpoint %s is not a mapping", protocol.Quote(e.Key))
 	case e.Member("method") != nil || e.Member("path") != nil:
 		return fmt.Errorf("the endpoint %s has a method or a path in addition to its key", protocol.Quote(e.Key))
 	}

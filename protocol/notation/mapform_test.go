@@ -175,7 +175,7 @@ service: x # the end
 	if string(out.Text) != after {
 		t.Errorf("got\n%s\nwant\n%s", out.Text, after)
 	}
-	if _, err := ListEndpoints(out.Text, conversion.Options{}); err == nil || !strings.Contains(err.Error(), "no mapping") {
+	if _, err := ListEndpoints(out.Text, conversion.Options{}); err == nil || !strings.Contains(err.Error(), "not a mapping") {
 		t.Errorf("a list was turned again: %v", err)
 	}
 }
@@ -183,11 +183,11 @@ service: x # the end
 func TestMapFormRefuses(t *testing.T) {
 	for _, c := range []struct{ name, text, message string }{
 		{"a key without a path", "endpoints:\n  book: {}\n", "line 2, column 3: the key \"book\" is not of the form METHOD /path"},
-		{"an endpoint that is a text", "endpoints:\n  BOOK /x: soon\n", "is no mapping"},
+		{"an endpoint that is a text", "endpoints:\n  BOOK /x: soon\n", "is not a mapping"},
 		{"a second method", "endpoints:\n  BOOK /x: {method: FIND}\n", "in addition"},
 		{"an explicit key", "endpoints:\n  ? BOOK /x\n  : {}\n", "colon"},
-		{"no endpoints", "agis: \"1.0\"\n", "no mapping"},
-		{"empty endpoints", "endpoints: {}\n", "no mapping"},
+		{"no endpoints", "agis: \"1.0\"\n", "not a mapping"},
+		{"empty endpoints", "endpoints: {}\n", "not a mapping"},
 		{"no document", "[", "unreadable"},
 	} {
 		out, err := ListEndpoints([]byte(c.text), conversion.Options{})

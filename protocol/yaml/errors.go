@@ -85,10 +85,15 @@ func convertError(text []byte, err error) error {
 		mark = load.ContextMark
 	}
 	places := newPlaces(text)
+	content := len(bytes.TrimRightFunc(text, isWhite))
 	switch {
-	case mark.Line > len(places.lines): // the end, which the parser counts as a line of its own
-		out.Offset = len(text)
-		out.Line, out.Column = protocol.Place(text, out.Offset)
+	case mark.Line > len(places.lines), mark.Line > 0 && places.lines[mark.Line-1] > content:
+		// At the end, or in the blank lines before it: the place is where the text ends.
+		out.Line, out.Column = places.place(content)
+		out.Offset = content
+		if out.Problem == protocol.Invalid {
+			out.Message = describeError(load.Message, nil, 1)
+		}
 	case mark.Line > 0:
 		out.Line, out.Column = mark.Line, max(mark.Column, 1)
 		out.Offset = places.lines[mark.Line-1]

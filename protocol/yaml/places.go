@@ -55,6 +55,15 @@ func (p *places) offset(line, column int) int {
 	return p.lastOffset
 }
 
+// place returns the line and column of an offset.
+func (p *places) place(offset int) (line, column int) {
+	line, found := slices.BinarySearch(p.lines, offset)
+	if found {
+		line++
+	}
+	return line, utf8.RuneCount(p.text[p.lines[line-1]:offset]) + 1
+}
+
 // locate sets the place of n to where the content of y begins, after its anchor and tag, and the
 // end of a scalar. A value whose content begins on a later line than its anchor or tag gets no
 // extent.

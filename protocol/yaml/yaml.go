@@ -25,26 +25,43 @@ import (
 // false, decimal numbers. All others are strings, including dates, hexadecimal numbers and the yes
 // and no of older YAML. The error is always a [*protocol.SyntaxError].
 func Read(text []byte, l protocol.Limits) (*protocol.Node, error) {
-	return readText(text, l, false)
+	return newReader(text, l).read()
 }
 
 // ReadScalarKeys is like [Read], but reads a key that is a number, true, false or null as text.
 // OpenAPI documents write status codes as such keys (200:).
 func ReadScalarKeys(text []byte, l protocol.Limits) (*protocol.Node, error) {
-	return readText(text, l, true)
+	r := newReader(text, l)
+	r.scalarKeys = true
+	return r.read()
+}
+
+// ReadMerged is like [Read], but also reads merge keys (<<), within the same limits: the fields of
+// the named mapping are copied unless the mapping has them itself. It returns an error for each
+// merge key with its place, so that a reader that refuses them can check the rest of the document.
+func ReadMerged(text []byte, l protocol.Limits) (root *protocol.Node, merges []*protocol.SyntaxError, err error) {
+	r := newReader(text, l)
+	r.merge = true
+	root, err = r.read()
+	return root, r.merges, err
 }
 
 // maxAliased is the number of values that the aliases of one document may add. A document of the
 // largest size has about as many without any alias.
 const maxAliased = 10_000
 
-func readText(text []byte, l protocol.Limits, scalarKeys bool) (*protocol.Node, error) {
+func newReader(text []byte, l protocol.Limits) *reader {
 	l = l.OrDefault()
-	if err := protocol.CheckText(text, l); err != nil {
+	return &reader{text: text, limits: l, Budget: protocol.NewBudget(l), aliased: maxAliased, expanding: map[*yaml.Node]bool{}}
+}
+
+// read reads the text.
+func (r *reader) read() (*protocol.Node, error) {
+	if err := protocol.CheckText(r.text, r.limits); err != nil {
 		return nil, err
 	}
-	loader, err := yaml.NewLoader(bytes.NewReader(declareVersion11(text)),
-		yaml.WithPlugin(&parserLimits{depth: l.Depth, collections: l.Bytes / bytesPerCollection}))
+	loader, err := yaml.NewLoader(bytes.NewReader(declareVersion11(r.text)),
+		yaml.WithPlugin(&parserLimits{depth: r.limits.Depth, collections: r.limits.Bytes / bytesPerCollection}))
 	if err != nil {
 		return nil, &protocol.SyntaxError{Problem: protocol.Invalid, Line: 1, Column: 1, Message: err.Error()}
 	}
@@ -52,15 +69,12 @@ func readText(text []byte, l protocol.Limits, scalarKeys bool) (*protocol.Node, 
 	if err := loader.Load(&first); err == io.EOF {
 		return nil, &protocol.SyntaxError{Problem: protocol.Empty, Line: 1, Column: 1, Message: "the text has no document"}
 	} else if err != nil {
-		return nil, convertError(text, err)
+		return nil, convertError(r.text, err)
 	}
 	if len(first.Content) != 1 {
 		return nil, syntaxErrorAt(protocol.Empty, "", &first, "the text has no document")
 	}
-	r := &reader{
-		places: newPlaces(text), limits: l, scalarKeys: scalarKeys, Budget: protocol.NewBudget(l),
-		aliased: maxAliased, expanding: map[*yaml.Node]bool{},
-	}
+	r.places = newPlaces(r.text)
 	root, err := r.readValue(first.Content[0], "", 1)
 	if err != nil {
 		return nil, err
@@ -68,7 +82,7 @@ func readText(text []byte, l protocol.Limits, scalarKeys bool) (*protocol.Node, 
 	if err := loader.Load(&second); err == nil {
 		return nil, syntaxErrorAt(protocol.Several, "", &second, "a second YAML document begins here")
 	} else if err != io.EOF {
-		return nil, convertError(text, err)
+		return nil, convertError(r.text, err)
 	}
 	return root, nil
 }
@@ -120,17 +134,21 @@ func declareVersion11(text []byte) []byte {
 
 // reader converts the parser's nodes.
 type reader struct {
+	text       []byte
 	places     *places
 	limits     protocol.Limits
 	scalarKeys bool
 	protocol.Budget
+
+	merge  bool                    // merge keys are read
+	merges []*protocol.SyntaxError // the merge keys that were read
 
 	aliased   int                 // how many values aliases may still add
 	inAlias   int                 // how many aliases the current value stands in
 	expanding map[*yaml.Node]bool // anchored values that the current value stands in
 }
 
-func syntaxErrorAt(p protocol.Problem, pointer string, at *yaml.Node, format string, args ...any) error {
+func syntaxErrorAt(p protocol.Problem, pointer string, at *yaml.Node, format string, args ...any) *protocol.SyntaxError {
 	return &protocol.SyntaxError{Problem: p, Pointer: pointer, Line: max(at.Line, 1), Column: max(at.Column, 1),
 		Message: fmt.Sprintf(format, args...)}
 }
@@ -189,7 +207,7 @@ func (r *reader) readAlias(y *yaml.Node, pointer string, depth int) (*protocol.N
 	n, err := r.readValue(y.Alias, pointer, depth)
 	r.inAlias--
 	if err != nil {
-		return nil, err
+		return nil, r.moveToAlias(err, y, pointer)
 	}
 	n.Line, n.Column = y.Line, y.Column
 	if r.inAlias == 0 {
@@ -197,6 +215,15 @@ func (r *reader) readAlias(y *yaml.Node, pointer string, depth int) (*protocol.N
 		n.End = n.Offset + len("*") + len(y.Value)
 	}
 	return n, nil
+}
+
+// moveToAlias gives an error inside the value of an alias the place of the outermost alias: the
+// value was read without an error where it stands.
+func (r *reader) moveToAlias(err error, y *yaml.Node, pointer string) error {
+	if syntax, ok := errors.AsType[*protocol.SyntaxError](err); ok && r.inAlias == 0 {
+		syntax.Pointer, syntax.Line, syntax.Column = pointer, y.Line, y.Column
+	}
+	return err
 }
 
 // checkTag refuses tags other than those of JSON's types.
@@ -246,8 +273,16 @@ func (r *reader) readMapping(y *yaml.Node, n *protocol.Node, depth int) error {
 		n.Items = make([]*protocol.Node, 0, size)
 	}
 	seen := make(map[string]bool, size)
+	var merged []*yaml.Node
 	for i := 0; i+1 < len(y.Content); i += 2 {
 		k := y.Content[i]
+		if r.merge && isMergeKey(k) {
+			if r.inAlias == 0 {
+				r.merges = append(r.merges, mergeError(k, n.Pointer))
+			}
+			merged = append(merged, y.Content[i+1])
+			continue
+		}
 		name, err := r.readKey(k, n.Pointer)
 		if err != nil {
 			return err
@@ -272,7 +307,66 @@ func (r *reader) readMapping(y *yaml.Node, n *protocol.Node, depth int) error {
 		member.KeyOffset, member.KeyEnd = key.Offset, key.End
 		n.Items = append(n.Items, member)
 	}
+	for _, m := range merged {
+		if err := r.mergeFields(m, n, seen, depth); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// mergeFields adds the fields of the value of a merge key to n, without those that n has. The value
+// is a mapping or a list of mappings. The added fields have no extent, like those of an alias.
+func (r *reader) mergeFields(y *yaml.Node, n *protocol.Node, seen map[string]bool, depth int) error {
+	if r.expanding[y] {
+		return syntaxErrorAt(protocol.Unsafe, n.Pointer, y, "a merge key (<<) is inside the value that it names")
+	}
+	if r.aliased--; r.aliased < 0 {
+		return syntaxErrorAt(protocol.Unsafe, n.Pointer, y, "the merge keys add more than %d values to the document", maxAliased)
+	}
+	r.expanding[y] = true
+	r.inAlias++
+	defer func() {
+		delete(r.expanding, y)
+		r.inAlias--
+	}()
+	switch y.Kind {
+	case yaml.AliasNode:
+		return r.mergeFields(y.Alias, n, seen, depth)
+	case yaml.SequenceNode:
+		for _, c := range y.Content {
+			if err := r.mergeFields(c, n, seen, depth); err != nil {
+				return err
+			}
+		}
+		return nil
+	case yaml.MappingNode:
+	default:
+		return syntaxErrorAt(protocol.Unsafe, n.Pointer, y, "a merge key (<<) names no mapping")
+	}
+	from := &protocol.Node{Pointer: n.Pointer}
+	if err := r.readMapping(y, from, depth); err != nil {
+		return err
+	}
+	for _, m := range from.Items {
+		if seen[m.Key] {
+			continue
+		}
+		if len(n.Items) == r.limits.Members {
+			return syntaxErrorAt(protocol.TooMany, n.Pointer, y, "a mapping has more than %d keys", r.limits.Members)
+		}
+		seen[m.Key] = true
+		n.Items = append(n.Items, m)
+	}
+	return nil
+}
+
+func isMergeKey(k *yaml.Node) bool {
+	return k.Kind == yaml.ScalarNode && k.Tag == "!!merge" && isPlain(k)
+}
+
+func mergeError(at *yaml.Node, pointer string) *protocol.SyntaxError {
+	return syntaxErrorAt(protocol.Unsafe, pointer, at, "a merge key (<<) may not be used")
 }
 
 // readKey reads a key, which must be a string.
@@ -287,8 +381,8 @@ func (r *reader) readKey(k *yaml.Node, pointer string) (string, error) {
 	if k.Kind != yaml.ScalarNode {
 		return "", syntaxErrorAt(protocol.Unsafe, pointer, place, "a key may not be a mapping or a sequence")
 	}
-	if k.Tag == "!!merge" && isPlain(k) {
-		return "", syntaxErrorAt(protocol.Unsafe, pointer, place, "a merge key (<<) may not be used")
+	if isMergeKey(k) {
+		return "", mergeError(place, pointer)
 	}
 	var n protocol.Node
 	if err := r.readScalar(k, &n); err != nil {
@@ -312,7 +406,7 @@ func (r *reader) readScalar(y *yaml.Node, n *protocol.Node) error {
 			len(n.Text), r.limits.Number)
 	}
 	if tagged && !tagMatches(y.Tag, n) {
-		return syntaxErrorAt(protocol.Unsafe, n.Pointer, y, "%s is no value for the tag %s", protocol.Quote(y.Value), y.Tag)
+		return syntaxErrorAt(protocol.Unsafe, n.Pointer, y, "%s is not a value for the tag %s", protocol.Quote(y.Value), y.Tag)
 	}
 	return nil
 }

@@ -130,10 +130,10 @@ func TestReadRefuses(t *testing.T) {
 		{"nothing", "", protocol.Empty, 1, 1},
 		{"only a comment", "# x\n", protocol.Empty, 1, 1},
 		{"second document", "a: 1\n---\nb: 2\n", protocol.Several, 2, 1},
-		{"broken second document", "a: 1\n---\nb: [\n", protocol.Invalid, 4, 1},
+		{"broken second document", "a: 1\n---\nb: [\n", protocol.Invalid, 3, 5},
 		{"alias of nothing", "a: *x\n", protocol.Unsafe, 1, 4},
 		{"alias inside its value", "a: &x [1, *x]\n", protocol.Unsafe, 1, 11},
-		{"alias too deep", "a: &x [[1]]\nb: [*x]\n", protocol.TooDeep, 1, 8},
+		{"alias too deep", "a: &x [[1]]\nb: [*x]\n", protocol.TooDeep, 2, 5},
 		{"duplicate by an alias", "&x a: 1\n*x : 2\n", protocol.Duplicate, 2, 1},
 		{"mapping as an aliased key", "a: &x {b: 1}\n*x : 2\n", protocol.Unsafe, 2, 1},
 		{"merge key", "a:\n  <<: {b: 1}\n", protocol.Unsafe, 2, 3},
@@ -162,7 +162,7 @@ func TestReadRefuses(t *testing.T) {
 		{"control character", "a: 1\nb: \x07\n", protocol.Invalid, 2, 4},
 		{"tab", "a:\n\t- b\n", protocol.Invalid, 2, 1},
 		{"mapping in a value", "a: b: c\n", protocol.Invalid, 1, 5},
-		{"unclosed", "a: [1\n", protocol.Invalid, 2, 1},
+		{"unclosed", "a: [1\n", protocol.Invalid, 1, 6},
 		{"too large", strings.Repeat("#", 401), protocol.TooLarge, 1, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -179,11 +179,14 @@ func TestReadRefuses(t *testing.T) {
 }
 
 func FuzzRead(f *testing.F) {
-	for _, s := range []string{"a: 1\nb: [x, {y: 'z'}]\n", "? a\n: b\n", "- |\n x\n- >-\n y\n", "a: &x 1\nb: *x\n", "%YAML 1.2\n---\na: !!str 1\n...\n", "\"\\u0061\": 1\n", "{a: 1, b", "? b", "---"} {
+	for _, s := range []string{"a: 1\nb: [x, {y: 'z'}]\n", "? a\n: b\n", "- |\n x\n- >-\n y\n", "a: &x 1\nb: *x\n", "%YAML 1.2\n---\na: !!str 1\n...\n", "\"\\u0061\": 1\n", "{a: 1, b", "? b", "---", "a: &a {b: 1}\nc: {<<: [*a, {d: 1}]}\n<<: *a\n"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		root, err := yaml.Read(text, protocol.Limits{})
+		root, merges, err := yaml.ReadMerged(text, protocol.Limits{})
+		if plain, plainErr := yaml.Read(text, protocol.Limits{}); err == nil && (plainErr == nil) != (len(merges) == 0) || err != nil && plainErr == nil {
+			t.Fatalf("%v, %v with merge keys, %v, %v without", root, err, plain, plainErr)
+		}
 		if err != nil {
 			e, ok := err.(*protocol.SyntaxError)
 			if !ok || e.Line < 1 || e.Column < 1 || e.Message == "" || e.Problem.String() == "unknown" {
@@ -222,4 +225,54 @@ func hasDuplicate(n *protocol.Node) bool {
 		seen[m.Key] = true
 	}
 	return false
+}
+
+func TestReadMerged(t *testing.T) {
+	for text, want := range map[string]string{
+		"a: &x {b: 1, c: 2}\nd:\n  c: 3\n  <<: *x\n":            `{"a":{"b":1,"c":2},"d":{"c":3,"b":1}}`,
+		"a: &x {b: 1}\nc: &y {b: 2, d: 3}\ne: {<<: [*x, *y]}\n": `{"a":{"b":1},"c":{"b":2,"d":3},"e":{"b":1,"d":3}}`,
+		"a: &x {b: 1}\nc: &y {<<: *x}\nd: {<<: *y}\n":           `{"a":{"b":1},"c":{"b":1},"d":{"b":1}}`,
+		"a: {<<: {b: {c: 1}}}\n":                                `{"a":{"b":{"c":1}}}`,
+		"a: {\"<<\": 1}\n":                                      `{"a":{"<<":1}}`,
+	} {
+		root, merges, err := yaml.ReadMerged([]byte(text), protocol.Limits{})
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		if got := string(protocol.WriteJSON(root, "")); got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+		if want := strings.Count(text, "<<:"); len(merges) != want {
+			t.Errorf("%q: %d merge keys, want %d", text, len(merges), want)
+		}
+	}
+	chain := func(value string, n int) string {
+		text := "a0: &a0 " + value + "\n"
+		for i := range n {
+			last := fmt.Sprintf("*a%d, ", i)
+			text += fmt.Sprintf("a%d: &a%d {<<: [%s]}\n", i+1, i+1, strings.Repeat(last, 8))
+		}
+		return text
+	}
+	for _, c := range []struct{ name, text, want string }{
+		{"bomb", chain("{b: 1}", 20), "merge keys add"},
+		{"bomb of nothing", chain("{}", 20), "merge keys add"},
+		{"mapping in itself", "a: &x {<<: *x}\n", "inside the value"},
+		{"list in itself", "a: {<<: &x [*x]}\n", "inside the value"},
+		{"text", "a: {<<: b}\n", "names no mapping"},
+	} {
+		if _, _, err := yaml.ReadMerged([]byte(c.text), protocol.Limits{}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
+// The place of an alias that adds too many values is that of the alias, not of the value it names.
+func TestPlaceOfExpandedAlias(t *testing.T) {
+	text := "a: &a [" + strings.Repeat("x, ", 200) + "]\nb: &b [" + strings.Repeat("*a, ", 49) + "]\nc: *b\n"
+	_, err := yaml.Read([]byte(text), protocol.Limits{})
+	if syntax, ok := errors.AsType[*protocol.SyntaxError](err); !ok || syntax.Line != 3 || syntax.Column != 4 || syntax.Pointer != "/c" {
+		t.Errorf("got %v", err)
+	}
 }
