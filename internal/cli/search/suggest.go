@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"gazetteer/fetch"
@@ -29,22 +28,30 @@ func (a *verbs) printSuggestions(ctx context.Context, c *cli.Client, conditions 
 	}
 	printed := false
 	for _, is := range conditions {
-		values, all := listValues(ctx, c, is.key)
-		contained := slices.ContainsFunc(values, func(v string) bool { return strings.EqualFold(v, is.value) })
-		question := nearest.Question(is.value, values)
-		switch {
-		case contained:
-			continue
-		case question != "":
-			fmt.Fprintf(a.Out, "%s %s: %s\n", is.key, format.Visible(is.value), format.Visible(question))
-		case all:
-			fmt.Fprintf(a.Out, "%s %s: nothing here has it\n", is.key, format.Visible(is.value))
-		default:
+		if !isUnknown(ctx, c, is) {
 			continue
 		}
+		answer := nearest.Question(is.value, listValues(ctx, c, is.key))
+		if answer == "" {
+			answer = "nothing here has it"
+		}
+		fmt.Fprintf(a.Out, "%s %s: %s\n", is.key, format.Visible(is.value), format.Visible(answer))
 		printed = true
 	}
 	return printed
+}
+
+// isUnknown reports whether no operation fulfils a condition alone.
+func isUnknown(ctx context.Context, c *cli.Client, is condition) bool {
+	if strings.ContainsAny(is.value, " \"") {
+		return false // it would be another query
+	}
+	var found struct {
+		Total int `json:"total"`
+	}
+	query := url.Values{"q": {is.key + ":" + is.value}, "limit": {"1"}, "exact": {"true"}}
+	_, err := c.GetJSON(ctx, "/api/v1/search?"+query.Encode(), &found)
+	return err == nil && found.Total == 0
 }
 
 // A condition is a filter of a search with one of its values.
@@ -70,25 +77,24 @@ func (a *verbs) describeAdding(c *cli.Client, host string) string {
 	return c.Base + "/submit?" + url.Values{"host": {host}}.Encode()
 }
 
-// listValues returns possible values of a filter, and whether these are all; none if they are not
-// known.
-func listValues(ctx context.Context, c *cli.Client, key string) (names []string, all bool) {
+// listValues returns possible values of a filter; none if they are not known.
+func listValues(ctx context.Context, c *cli.Client, key string) []string {
 	switch key {
 	case "ns":
-		names = listNames(ctx, c, "namespaces", "namespace")
+		return listNames(ctx, c, "namespaces", "namespace")
 	case "verb":
-		names = listNames(ctx, c, "verbs", "verb")
+		return listNames(ctx, c, "verbs", "verb")
 	case "host":
-		names = listNames(ctx, c, "services", "host")
+		return listNames(ctx, c, "services", "host")
 	case "domain":
-		names = append(listNames(ctx, c, "services", "domain"), listNames(ctx, c, "services", "categories")...)
+		names := append(listNames(ctx, c, "services", "domain"), listNames(ctx, c, "services", "categories")...)
 		slices.Sort(names)
-		names = slices.Compact(names)
+		return slices.Compact(names)
 	case "class", "protocol", "lang":
-		names = countedValues(ctx, c, key)
-		return names, key == "protocol" && len(names) > 0
+		return countedValues(ctx, c, key)
+	default:
+		return nil
 	}
-	return names, len(names) > 0 && len(names) < maxNamePages*namesPerPage
 }
 
 // countedValues returns the most frequent values of a filter among all operations.
@@ -107,11 +113,8 @@ func countedValues(ctx context.Context, c *cli.Client, key string) []string {
 	return values
 }
 
-// Bounds of the names that are read for a suggestion.
-const (
-	maxNamePages = 20
-	namesPerPage = 100
-)
+// maxNamePages bounds the pages of names that are read for a suggestion.
+const maxNamePages = 20
 
 // listNames reads the distinct names in a list of the API: member contains the name of an entry, or
 // its names. A list that cannot be read gives no suggestions.
@@ -120,7 +123,7 @@ func listNames(ctx context.Context, c *cli.Client, list, member string) []string
 	cursor := ""
 	for range maxNamePages {
 		page := map[string]any{}
-		if _, err := c.GetJSON(ctx, "/api/v1/"+list+"?limit="+strconv.Itoa(namesPerPage)+cursor, &page); err != nil {
+		if _, err := c.GetJSON(ctx, "/api/v1/"+list+"?limit=100"+cursor, &page); err != nil {
 			return names
 		}
 		entries, _ := page[list].([]any)
