@@ -297,7 +297,7 @@ func (c *Config) readFile(file string, environ []string) error {
 		return nil
 	}
 	if err != nil {
-		return exit.Usagef("read the configuration: %v", err)
+		return exit.Usagef("read the configuration: %w", err)
 	}
 	return c.decodeTOML(file, text)
 }
@@ -337,12 +337,24 @@ func (c *Config) decodeTOML(file string, text []byte) error {
 	return nil
 }
 
+// isListenAddress reports whether a text has a host, perhaps an empty one, and a port.
+func isListenAddress(text string) bool {
+	_, port, err := net.SplitHostPort(text)
+	if err != nil {
+		return false
+	}
+	_, err = net.LookupPort("tcp", port)
+	return err == nil
+}
+
 // validate refuses values that no part of the program could work with.
 func (c *Config) validate() error {
 	var level slog.Level
 	switch {
 	case level.UnmarshalText([]byte(c.LogLevel)) != nil:
 		return exit.Usagef("log_level %q: want debug, info, warn or error", c.LogLevel)
+	case c.Listen != "" && !isListenAddress(c.Listen):
+		return exit.Usagef("listen %q: want HOST:PORT, for example \"127.0.0.1:8080\"", c.Listen)
 	case !isLoopback(c.AdminListen):
 		return exit.Usagef("admin_listen %q: want a local address, for example \"127.0.0.1:9465\": requests there need no authentication", c.AdminListen)
 	case c.MinFreeBytes < 0:
@@ -399,7 +411,7 @@ func (c *Config) validate() error {
 	for _, text := range c.API.TrustedProxies {
 		_, notAddress := netip.ParseAddr(text)
 		if _, notNetwork := netip.ParsePrefix(text); notAddress != nil && notNetwork != nil {
-			return exit.Usagef("api.trusted_proxies: %q is no IP address or network, such as \"192.0.2.7\" or \"10.0.0.0/8\"", text)
+			return exit.Usagef("api.trusted_proxies: %q is not an IP address or network, such as \"192.0.2.7\" or \"10.0.0.0/8\"", text)
 		}
 	}
 	return nil

@@ -46,7 +46,7 @@ Times are in UTC. Exit code 1 if the host is unknown.`,
 			return a.WithServer(c.Context(), cli.Read, func(server *cli.Client) error { return a.printCrawlLog(c.Context(), server, args[0], limit) })
 		},
 	}
-	c.Flags().IntVar(&limit, "limit", 20, "how many visits to show")
+	c.Flags().IntVarP(&limit, "limit", "n", 20, "how many visits to show")
 	return c
 }
 
