@@ -49,6 +49,7 @@ func Run(t *testing.T, s Subject) {
 		{"mail survives reopening", testReopen},
 		{"numbers never run backwards after a restore", testRestore},
 		{"first contacts have a budget that survives reopening", testContacts},
+		{"a clock that was ahead uses up no budget", testClockAhead},
 		{"rules of an inbox", testRules},
 		{"wake-ups survive reopening", testWakes},
 		{"everything counted is there after reopening", testCounts},
