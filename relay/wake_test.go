@@ -95,6 +95,8 @@ type memoryQueue struct {
 	number uint64
 	rules  map[string]relay.Rules
 	wakes  relay.Wakes
+	// expired is called by Expire.
+	expired func(forget time.Time)
 }
 
 func newMemoryQueue() *memoryQueue {
@@ -133,8 +135,13 @@ func (q *memoryQueue) SetWakeHost(_ context.Context, host string, state relay.Wa
 	return nil
 }
 
-func (q *memoryQueue) Expire(context.Context, time.Time, int) (int, error) { return 0, nil }
-func (q *memoryQueue) CountAll(context.Context) (relay.Waiting, error)     { return relay.Waiting{}, nil }
+func (q *memoryQueue) Expire(_ context.Context, _, forget time.Time, _ int) (int, error) {
+	if q.expired != nil {
+		q.expired(forget)
+	}
+	return 0, nil
+}
+func (q *memoryQueue) CountAll(context.Context) (relay.Waiting, error) { return relay.Waiting{}, nil }
 func (q *memoryQueue) SetRules(_ context.Context, box string, r relay.Rules) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()

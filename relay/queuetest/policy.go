@@ -92,7 +92,7 @@ func testClockAhead(t *testing.T, s Subject) {
 			if err := push(most, ahead); !errors.Is(err, relay.ErrWindowFull) {
 				t.Fatalf("ahead: %v", err)
 			}
-			if _, err := q.Expire(t.Context(), ahead.Add(between), 100); err != nil {
+			if _, err := q.Expire(t.Context(), ahead.Add(between), ahead.Add(between), 100); err != nil {
 				t.Fatal(err)
 			}
 			sent := 0
@@ -103,7 +103,7 @@ func testClockAhead(t *testing.T, s Subject) {
 				} else if !errors.Is(err, relay.ErrWindowFull) {
 					t.Fatal(err)
 				}
-				if _, err := q.Expire(t.Context(), at, 100); err != nil {
+				if _, err := q.Expire(t.Context(), at, at, 100); err != nil {
 					t.Fatal(err)
 				}
 			}
