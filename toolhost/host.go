@@ -125,7 +125,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		return nil, err
 	}
 	var err error
-	if h.audit, err = openAudit(o.Dir, o.AuditBytes); err != nil {
+	if h.audit, err = openAudit(o.Dir, o.AuditBytes, o.Log); err != nil {
 		return nil, fmt.Errorf("open the audit trail: %w", err)
 	}
 	return h, nil
@@ -242,14 +242,15 @@ type Counts struct {
 	Running   int    `json:"running"`
 	Callers   int    `json:"callers"` // clients that wait for calls; several may wait for one
 	Contracts int    `json:"contracts"`
-	Dropped   uint64 `json:"dropped"` // frames of runtimes that answered no running call
+	Dropped   uint64 `json:"dropped"`    // frames of runtimes that answered no running call
+	AuditLost uint64 `json:"audit_lost"` // entries that the audit trail lacks
 }
 
 // Figures returns the figures of the host.
 func (h *Host) Figures() Counts {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return Counts{len(h.runtimes), len(h.sessions), h.running, int(h.callers.Load()), len(h.contracts), h.dropped.Load()}
+	return Counts{len(h.runtimes), len(h.sessions), h.running, int(h.callers.Load()), len(h.contracts), h.dropped.Load(), h.audit.countLost()}
 }
 
 var errDraining = altar.Errorf(altar.RuntimeUnavailable, "the Host stops")
