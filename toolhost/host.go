@@ -206,7 +206,7 @@ func (h *Host) drainCalls(grace time.Duration) error {
 		h.endSession(s, "the Host stops")
 	}
 	for _, r := range runtimes {
-		r.conn.Close("the Host stops")
+		r.conn.Close(CloseStopping, "the Host stops")
 	}
 	h.conns.Wait()
 	return nil

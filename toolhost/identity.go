@@ -163,7 +163,7 @@ func (h *Host) RemoveIdentity(_ context.Context, id string) error {
 	}
 	h.mu.Unlock()
 	for _, r := range runtimes {
-		r.conn.Close("the identity was removed")
+		r.conn.Close(CloseRefused, "the identity was removed")
 	}
 	for _, s := range sessions {
 		h.endSession(s, "the identity was removed")

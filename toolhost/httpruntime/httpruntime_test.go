@@ -606,7 +606,7 @@ func (c *framesConn) Send(frame []byte, _ bool) bool {
 	c.frames = append(c.frames, string(frame))
 	return true
 }
-func (c *framesConn) Close(string) {}
+func (c *framesConn) Close(toolhost.CloseKind, string) {}
 
 // A contract from a document is fulfilled by the runtime inside the program alone, until the operator
 // names others. Identities cannot take its name.
