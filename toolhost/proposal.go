@@ -22,6 +22,10 @@ var ErrNoContract = errors.New("there is no such contract")
 // ErrNoProposal says that nothing can be proposed.
 var ErrNoProposal = errors.New("nothing to propose")
 
+// ErrBlocked says that a host is not visited any more, as its owner or the operator wishes: its
+// contracts are suspended, and no new ones are made.
+var ErrBlocked = errors.New("the host is blocked")
+
 // documentsOf returns the current documents of a host.
 func (h *Host) documentsOf(ctx context.Context, host string) ([]document.Document, error) {
 	var list []document.Document
@@ -195,7 +199,7 @@ func (h *Host) freeName(name, host string, taken []Contract) string {
 	return name
 }
 
-// checkOwner refuses a host whose owner has opted out.
+// checkOwner returns [ErrBlocked] for a host that is not visited any more.
 func (h *Host) checkOwner(ctx context.Context, host string) error {
 	if h.o.Blocked == nil {
 		return nil
@@ -205,7 +209,7 @@ func (h *Host) checkOwner(ctx context.Context, host string) error {
 		return err
 	}
 	if blocked {
-		return fmt.Errorf("%w: %s", ErrNoProposal, suspendedReason(host))
+		return fmt.Errorf("%w: %s", ErrBlocked, suspendedReason(host))
 	}
 	return nil
 }
