@@ -39,16 +39,16 @@ type AuditEntry struct {
 }
 
 // entryOf describes a call. The caller holds inv.mu, or is the only one who knows inv.
-func (h *Host) entryOf(inv *invocation, event string, err *altar.Error, now time.Time) AuditEntry {
+func (h *Host) entryOf(inv *invocation, event string, err *altar.Error) AuditEntry {
 	e := AuditEntry{
-		Time: now.UTC(), Event: event, Client: inv.session.client, Principal: inv.session.context.PrincipalID, Tenant: inv.session.context.TenantID,
+		Time: h.o.Now().UTC(), Event: event, Client: inv.session.client, Principal: inv.session.context.PrincipalID, Tenant: inv.session.context.TenantID,
 		Session: inv.session.id, Invocation: inv.id, Tool: inv.contract.Name, Parameters: inv.details,
 	}
 	if inv.runtime != nil {
 		e.Runtime = inv.runtime.id
 	}
 	if event == "end" {
-		e.TookMS, e.Outcome = now.Sub(inv.begun).Milliseconds(), altar.Success
+		e.TookMS, e.Outcome = time.Since(inv.begun).Milliseconds(), altar.Success
 		if err != nil {
 			e.Outcome = string(err.Code)
 		}

@@ -36,7 +36,7 @@ func (h *Host) forgetLostOffers() {
 		return
 	}
 	for id, o := range h.offers {
-		if !o.lost.IsZero() && (time.Since(o.lost) > lostTime || len(h.offers) > 2*maxLostOffers) {
+		if !o.lost.IsZero() && (h.o.Now().Sub(o.lost) > lostTime || len(h.offers) > 2*maxLostOffers) {
 			delete(h.offers, id)
 		}
 	}

@@ -48,6 +48,9 @@ type Options struct {
 
 	Limits *limit.Set
 	Log    *slog.Logger // nil: silent
+	// Now is the clock of sessions, confirmations, kept results and the audit trail; nil: time.Now.
+	// The time of a running call is that of the machine.
+	Now func() time.Time
 }
 
 // Host is an Altar Host. Make one with [Open].
@@ -103,6 +106,9 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	o.AuditBytes = cmp.Or(o.AuditBytes, 16<<20)
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
 	}
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, err
@@ -163,7 +169,7 @@ func (h *Host) Run(ctx context.Context, grace time.Duration) error {
 		case err = <-written:
 			return errors.Join(err, h.drainCalls(0))
 		case <-sweep.C:
-			h.forgetResults(time.Now())
+			h.forgetResults(h.o.Now())
 		}
 	}
 	err = h.drainCalls(grace)

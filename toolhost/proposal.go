@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"gazetteer/call"
 	"gazetteer/document"
@@ -173,7 +172,7 @@ func (h *Host) contractOf(from source, o document.Operation, name string, taken 
 	if from.Kind.HasSchemas() && from.schemas[o.Pointer] == nil {
 		note = "the JSON Schema of the document cannot be read, and only names and types of parameters are checked"
 	}
-	return Contract{Contract: made, Added: time.Now().UTC(), InputNote: note, Pin: &Pin{
+	return Contract{Contract: made, Added: h.o.Now().UTC(), InputNote: note, Pin: &Pin{
 		Host: from.Host, Kind: from.Kind, Operation: o.ID, Digest: from.Digest, Copy: o, Namespace: from.Service.Namespace, URL: from.URL, RequestsPerMinute: from.requestsPerMinute,
 	}}, nil
 }
@@ -226,7 +225,7 @@ func (h *Host) checkSuspension(ctx context.Context, c *contract) *altar.Error {
 // otherwise call in a session, nil for any other contract.
 func (h *Host) SuspensionOf(ctx context.Context, client, sessionID, tool string) *altar.Error {
 	h.mu.Lock()
-	s, err := h.findSession(client, sessionID, time.Now())
+	s, err := h.findSession(client, sessionID, h.o.Now())
 	c := h.contracts[tool]
 	h.mu.Unlock()
 	if err != nil || c == nil || !c.allowsClient(client, s) {

@@ -198,7 +198,7 @@ func (r *Runtime) registerID(m altar.AnnounceRuntime) *altar.Error {
 	}
 	r.id, r.streaming, r.registered = m.RuntimeID, slices.Contains(m.Capabilities, altar.Streaming), true
 	r.questions, r.questioned = 1, time.Now() // receiveAnnouncement asks
-	r.asked, r.connected = map[string]time.Time{}, time.Now()
+	r.asked, r.connected = map[string]time.Time{}, h.o.Now()
 	h.runtimes[r.id] = r
 	return nil
 }
@@ -212,7 +212,7 @@ func (r *Runtime) Detach() {
 		delete(h.runtimes, r.id)
 		h.wakeWaiting()
 		if o := h.offers[r.id]; o != nil && o.runtime == r {
-			o.lost = time.Now()
+			o.lost = h.o.Now()
 			for name := range o.tools {
 				h.removeFulfiller(name, r.id)
 			}
