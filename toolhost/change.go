@@ -167,7 +167,7 @@ func (h *Host) ContractStatuses(ctx context.Context) ([]ContractStatus, error) {
 	for _, c := range h.Contracts() {
 		status := ContractStatus{Contract: c}
 		if c.Pin != nil && c.State != Revoked {
-			if err := h.checkOwner(ctx, c.Pin.Host); errors.Is(err, ErrNoProposal) {
+			if err := h.checkOwner(ctx, c.Pin.Host); errors.Is(err, ErrBlocked) {
 				status.State, status.Reason = Suspended, suspendedReason(c.Pin.Host)
 			} else if err != nil {
 				return nil, err

@@ -38,8 +38,8 @@ func publishTable(t *testing.T, s store.Store, endpoint string) {
 // silentConn is the connection of a runtime that gets no calls.
 type silentConn struct{}
 
-func (silentConn) Send([]byte, bool) bool { return true }
-func (silentConn) Close(string)           {}
+func (silentConn) Send([]byte, bool) bool           { return true }
+func (silentConn) Close(toolhost.CloseKind, string) {}
 
 // The operator approves and revokes contracts on a page without scripts. A change is approved only as
 // the page has shown it, and no form of another site is taken.
