@@ -73,7 +73,7 @@ func (r *Request) setActs(fields []string, weights []float32, from, to int, clau
 				r.refersBack = append(r.refersBack, false)
 			}
 			r.refersBack[n] = r.refersBack[n] || refersBack(fields[start:end])
-			part, kept := fields[start:end], literalWeights(weights, expressions)[start:end]
+			part, kept := fields[start:end], weights[start:end]
 			if start > from {
 				skip, _ := skipToClause(part)
 				polite = part[:skip]
@@ -130,18 +130,6 @@ func (a *Act) readIdiom(e *expression, clause []string) {
 	if a.Object = ""; a.Ends {
 		a.Object = tokens.StemOf(objectOf(words[1:]))
 	}
-}
-
-// literalWeights returns the weights of words without those of expressions that end nothing, whatever
-// their words say: a tooth is killing me.
-func literalWeights(weights []float32, expressions []expression) []float32 {
-	weights = slices.Clone(weights)
-	for _, e := range expressions {
-		if stands := strings.Fields(e.stands); e.length > 1 && !slices.ContainsFunc(stands, func(w string) bool { return endsSomething([]string{w}, 0) }) {
-			clear(weights[e.start : e.start+e.length])
-		}
-	}
-	return weights
 }
 
 // lowerWords returns words in their normal form.
@@ -429,9 +417,18 @@ func baseVerb(word string) string {
 	return word
 }
 
+// Verbs that end nothing with a pronoun behind them.
+var (
+	figurative     = strings.Fields("kill killing kills")
+	objectPronouns = strings.Fields("me us him her them")
+)
+
 // endsSomething reports whether the i-th word means an end: cancel, cancellation, removed.
 func endsSomething(words []string, i int) bool {
 	w := words[i]
+	if slices.Contains(figurative, w) && i+1 < len(words) && slices.Contains(objectPronouns, words[i+1]) {
+		return false // my tooth is killing me
+	}
 	if effect.Of(w) == effect.End || effect.Of(baseVerb(w)) == effect.End {
 		return true
 	}

@@ -167,8 +167,6 @@ do you know
 do you know how to
 find somebody who can
 find someone who can
-get me
-get us
 give me
 just give me
 just let me know
