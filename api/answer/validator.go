@@ -139,6 +139,9 @@ func (j *Validator) fetchInputs(ctx context.Context, s ValidationRequest) ([]lin
 		return nil, ErrNoFetcher
 	}
 	release, err := j.fetches.Acquire(ctx, s.Client) // before anything is counted: nothing is fetched without a slot
+	if e, ok := errors.AsType[*limit.ExceededError](err); ok && !e.All {
+		return nil, &QuotaError{fmt.Sprintf("%d addresses are being fetched for your network already", e.Quota), "send the text itself", e.Wait}
+	}
 	if err != nil {
 		return nil, ErrBusy
 	}
