@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,13 +53,19 @@ func TestHostilePathParameters(t *testing.T) {
 		"/api/v1/agents/{}/keys", "/api/v1/agents/{}/attestations", "/api/v1/agents/{}/graph", "/api/v1/agents/{}/dependents", "/api/v1/agents/{}/history",
 		"/api/v1/agents/{}/domains", "/api/v1/agents/{}/evidence", "/api/v1/agents/by-username/{}", "/agents/{}/did.json", "/api/v1/agents/{}/application", "/api/v1/agents/{}/export", "/api/v1/reports/{}", "/1.0/identifiers/{}", "/log/tile/{}", "/log/{}",
 	}
+	methods := map[string][]string{"/api/v1/agents/{}": {"GET", "PUT"}, "/api/v1/agents/{}/domains/a.example": {"DELETE"}}
+	for _, action := range []string{"keys", "recovery", "deactivate", "reports", "attest"} {
+		methods["/api/v1/agents/{}/"+action] = []string{"POST"}
+	}
+	for _, template := range templates {
+		if !slices.Contains(methods[template], "GET") {
+			methods[template] = append(methods[template], "GET")
+		}
+	}
 	for what, value := range hostile {
-		for _, template := range templates {
+		for template := range methods {
 			path := strings.ReplaceAll(template, "{}", value)
-			for _, method := range []string{"GET", "PUT"} {
-				if method == "PUT" && template != "/api/v1/agents/{}" {
-					continue
-				}
+			for _, method := range methods[template] {
 				r := h.request(method, path, `{"description": "x"}`, "Content-Type", jsonType)
 				if r.StatusCode != 400 && r.StatusCode != 404 {
 					t.Errorf("%s: %s %.100s: %s, want 400 or 404", what, method, path, r.Status)

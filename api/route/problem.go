@@ -270,9 +270,9 @@ func AdmitClient(ctx context.Context, l *limit.Limiter, client netip.Addr, what 
 	if !exceeded {
 		return nil
 	}
-	detail := fmt.Sprintf("Rate limit exceeded: at most %d %s an hour from one address", e.Quota, what)
+	detail := fmt.Sprintf("Rate limit exceeded: at most %d %s an hour from your network", e.Quota, what)
 	if e.All {
-		detail = "Rate limit exceeded: the registry takes no more " + what + " at the moment"
+		detail = "Rate limit exceeded: this server accepts no more " + what + " from your network at the moment: all clients together have sent too many"
 	}
 	return NewProblem(rateLimited, detail, "wait for the time in Retry-After").WithRetry(e.Wait)
 }

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -16,6 +17,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/pelletier/go-toml/v2"
@@ -292,7 +294,7 @@ func (c *Config) readFile(file string, environ []string) error {
 	if optional {
 		file = defaultConfigFile
 	}
-	text, err := os.ReadFile(file)
+	text, err := readRegularFile(file)
 	if optional && errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
@@ -300,6 +302,31 @@ func (c *Config) readFile(file string, environ []string) error {
 		return exit.Usagef("read the configuration: %w", err)
 	}
 	return c.decodeTOML(file, text)
+}
+
+// maxFile is the largest configuration that is read.
+const maxFile = 1 << 20
+
+// readRegularFile reads a file of at most maxFile bytes. Anything else is refused, such as a pipe, for whose
+// writer it would wait.
+func readRegularFile(name string) ([]byte, error) {
+	file, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe opens at once
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no regular file", name)
+	}
+	text, err := io.ReadAll(io.LimitReader(file, maxFile+1)) // it may grow meanwhile
+	if err == nil && len(text) > maxFile {
+		err = fmt.Errorf("%s has more than %d MiB", name, maxFile>>20)
+	}
+	return text, err
 }
 
 // wrongType matches the decoder's error for a value of the wrong type, which names types of Go.

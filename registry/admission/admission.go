@@ -68,7 +68,7 @@ func NewPolicy(o PolicyOptions) (*Policy, error) {
 	}
 	limits := o.Limits.orDefaults()
 	p := &Policy{store: o.Store, log: o.Log, now: o.Now, due: o.Due, defaultMode: cmp.Or(o.Mode, ModeOpen), unattended: cmp.Or(o.Unattended, defaultUnattended), limits: limits,
-		registrations: o.LimitSet.Limiter(limit.Rule{Name: "registrations", Each: limits.Registrations, Wide: wideNetworkFactor * limits.Registrations,
+		registrations: o.LimitSet.Limiter(limit.Rule{Name: "registrations", Each: limits.Registrations, Wide: limit.WideFactor * limits.Registrations,
 			All: limits.AllRegistrations, Fair: fairRegistrations, Kept: max(limits.AllRegistrations, 0) / keptRegistrations}),
 		reports:    newLimiter(o.LimitSet, "reports", limits.Reports, -1, 24*time.Hour),
 		changes:    newLimiter(o.LimitSet, "changes", limits.Changes, -1, time.Hour),
