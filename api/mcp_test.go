@@ -233,10 +233,11 @@ func TestMCPSpeaksOfItsTools(t *testing.T) {
 		{"find_agents", map[string]any{"query": " "}, "give query"},
 		{"show_service", map[string]any{"host": "nobody.example"}, "search_operations"},
 		{"show_service", map[string]any{"host": ""}, "the arguments are host"},
+		{"resolve_name", map[string]any{"name": "nobody-here.BOOK"}, "search_operations"},
 		{"export_tools", map[string]any{"operations": []string{"a/b/c"}}, "search_operations"},
 		{"validate_document", map[string]any{"text": "{}", "kind": "openapi"}, "leave kind out"},
 	} {
-		if v := callTool(t, session, c.tool, c.arguments, true); !strings.Contains(fmt.Sprint(v["help"]), c.want) {
+		if v := callTool(t, session, c.tool, c.arguments, true); !strings.Contains(fmt.Sprint(v["help"]), c.want) || strings.Contains(fmt.Sprint(v), "/api/v1/") {
 			t.Errorf("%s %v is refused with %v, want %q in its help", c.tool, c.arguments, v, c.want)
 		}
 	}

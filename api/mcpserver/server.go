@@ -239,6 +239,9 @@ func (t tools) sendRequest(ctx context.Context, r Request, v any) (Response, err
 			return response, &toolError{Code: "failed", Detail: fmt.Sprintf("the registry answered with status %d and no problem document", response.Status)}
 		}
 		problem.Detail, problem.Help = cleanText(problem.Detail, maxText), cleanText(problem.Help, maxText)
+		if strings.Contains(problem.Help, "/api/v1/") { // a model has no addresses of the API
+			problem.Help = "search_operations finds operations and their hosts by words"
+		}
 		return response, &problem
 	}
 	if v == nil {

@@ -233,9 +233,6 @@ type serviceText struct {
 func (t tools) showService(ctx context.Context, from http.Header, in showInput) (any, error) {
 	var v answer.Service
 	if _, err := t.sendRequest(ctx, Request{Method: http.MethodGet, Path: "/api/v1/services/" + url.PathEscape(in.Host), From: from}, &v); err != nil {
-		if problem := (*toolError)(nil); errors.As(err, &problem) && problem.Code == "no-service" {
-			problem.Help = "search_operations finds hosts by what they do"
-		}
 		return nil, err
 	}
 	// A summary has verbs alone, without what they do.
