@@ -1,0 +1,65 @@
+package web_test
+
+import (
+	"html"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"gazetteer/api/route"
+)
+
+// TestReferenceRequestsWork sends the requests about agents that the API reference shows, and checks
+// that it shows a request for every operation.
+func TestReferenceRequestsWork(t *testing.T) {
+	h := openTestServer(t)
+	get := func(address string) (status int, text string) {
+		response, err := http.Get(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		body, err := io.ReadAll(response.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return response.StatusCode, string(body)
+	}
+	examples, err := route.Examples()
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := regexp.MustCompile(`aria-label="Request">(curl [^<]*)</pre>`)
+	request := func(id string) string {
+		_, page := get(h.url + "/docs/" + id)
+		if found := shown.FindStringSubmatch(page); found != nil {
+			return html.UnescapeString(found[1])
+		}
+		t.Errorf("the reference shows no request for %s", id)
+		return ""
+	}
+	for _, id := range []string{"stream-changes", "status-stream", "openapi"} {
+		request(id)
+	}
+	sent := 0
+	for id, e := range examples {
+		if e.Signed || e.Body != "" || !strings.Contains(e.Target, "AIR-") {
+			continue
+		}
+		line := request(id)
+		if strings.Contains(line, " -X ") {
+			continue
+		}
+		_, path, _ := strings.Cut(line, "https://gazetteer.test")
+		path, _, _ = strings.Cut(path, "'")
+		if status, text := get(h.url + path); status != http.StatusOK {
+			t.Errorf("the request of %s, %s, is answered with %d %.200s", id, path, status, text)
+		}
+		sent++
+	}
+	if sent < 10 {
+		t.Errorf("only %d requests are about agents", sent)
+	}
+}
