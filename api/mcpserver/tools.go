@@ -420,7 +420,7 @@ func severityOrder(severity string) int {
 func newFinding(at int, f protocol.Finding) finding {
 	return finding{
 		Document: at, Rule: f.Code, Severity: f.Severity.String(), Line: f.Line, Column: f.Column, Section: f.Section,
-		Texts: findingText{strangerText(f.Message, maxText), strangerText(strings.Replace(f.Help, "name it with --as ", "name it with kind ", 1), maxText), strangerText(f.Pointer, maxText)},
+		Texts: findingText{strangerText(f.Message, maxText), strangerText(strings.Replace(f.Help, "name it with the parameter as: ", "name it with kind ", 1), maxText), strangerText(f.Pointer, maxText)},
 	}
 }
 
