@@ -261,6 +261,9 @@ func TestForeignPages(t *testing.T) {
 	}{
 		{"OPTIONS", "/api/v1/search", "GET", "*"},
 		{"OPTIONS", "/api/v1/agents/" + agent.AirID, "GET", "*"},
+		{"OPTIONS", "/api/v1/agents/" + agent.AirID, "HEAD", "*"},
+		{"OPTIONS", "/api/v1/changes/stream", "GET", "*"},
+		{"OPTIONS", "/api/v1/changes/stream", "HEAD", ""},
 		{"OPTIONS", "/api/v1/agents/" + agent.AirID, "PUT", ""},
 		{"OPTIONS", "/api/v1/search", "POST", "*"},
 		{"OPTIONS", "/api/v1/explore", "POST", "*"},
