@@ -33,7 +33,7 @@ func TestHow(t *testing.T) {
 	if got, want := h.String(), "POST https://ristorante.example/tables/{id}"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if got, want := h.Inputs(), "id* (string in path), seats* (integer in body), wishes (free text in body), lang* (in query)"; got != want {
+	if got, want := h.Inputs(), "path: id* (string); body: seats* (integer), wishes (free text); query: lang*"; got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 	if h.MediaType != "application/json" || h.Auth != "oauth2" || len(h.Missing) > 0 {

@@ -139,25 +139,29 @@ func (h How) String() string {
 	return strings.TrimSpace(strings.Join(words, " "))
 }
 
-// Inputs lists the parameters in one line, each with its type and place; a star marks required
-// ones.
+// Inputs lists the parameters in one line: after each place its parameters with their types. A star
+// marks required ones.
 func (h How) Inputs() string {
-	parts := make([]string, len(h.Parameters))
-	for i, p := range h.Parameters {
-		parts[i] = p.Name
+	var places []string
+	lists := map[string][]string{}
+	for _, p := range h.Parameters {
+		text := p.Name
 		if p.Required {
-			parts[i] += "*"
+			text += "*"
 		}
-		if about := strings.TrimSpace(p.Type + " " + p.where()); about != "" {
-			parts[i] += " (" + about + ")"
+		if p.Type != "" {
+			text += " (" + p.Type + ")"
+		}
+		if lists[p.In] == nil {
+			places = append(places, p.In)
+		}
+		lists[p.In] = append(lists[p.In], text)
+	}
+	parts := make([]string, len(places))
+	for i, place := range places {
+		if parts[i] = strings.Join(lists[place], ", "); place != "" {
+			parts[i] = place + ": " + parts[i]
 		}
 	}
-	return strings.Join(parts, ", ")
-}
-
-func (p PlacedParameter) where() string {
-	if p.In == "" {
-		return ""
-	}
-	return "in " + p.In
+	return strings.Join(parts, "; ")
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -127,6 +128,11 @@ func readArguments(arguments json.RawMessage, schema *jsonschema.Schema, filters
 		if string(members[name]) == "null" {
 			delete(members, name)
 			continue
+		}
+		if name == tokensArgument {
+			if n, err := strconv.Atoi(string(members[name])); err == nil && (n < minTokens || n > maxTokens) {
+				return nil, badArgument(fmt.Sprintf("%s must be between %d and %d", name, minTokens, maxTokens), schema)
+			}
 		}
 		if want, value := typeOfMember(member); json.Unmarshal(members[name], value) != nil {
 			return nil, badArgument(name+" must be "+want, schema)
