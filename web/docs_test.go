@@ -43,6 +43,14 @@ func TestReferenceRequestsWork(t *testing.T) {
 	for _, id := range []string{"stream-changes", "status-stream", "openapi"} {
 		request(id)
 	}
+	_, reference := get(h.url + "/docs")
+	if search, export := strings.Index(reference, `href="/docs/search"><code>`), strings.Index(reference, `href="/docs/export-operations"><code>`); search < 0 || export < search {
+		t.Errorf("the reference has the search at %d and the export at %d", search, export)
+	}
+	_, description := get(h.url + "/openapi.json")
+	if strings.Contains(description, `{"name":"operator"`) || strings.Contains(description, `"name":"operator","description"`) || !strings.Contains(description, `"name":"search"`) {
+		t.Error("the description has a tag without an operation, or lacks that of the search")
+	}
 	sent := 0
 	for id, e := range examples {
 		if e.Signed || e.Body != "" || !strings.Contains(e.Target, "AIR-") {

@@ -110,7 +110,7 @@ func New(f *frame.Frame, api *huma.OpenAPI, answers *answer.Answers, base string
 			}
 		}
 		slices.SortFunc(g.Operations, func(a, b operation) int {
-			return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Method, b.Method))
+			return cmp.Or(cmp.Compare(route.PathRank(a.Path), route.PathRank(b.Path)), strings.Compare(a.Path, b.Path), strings.Compare(a.Method, b.Method))
 		})
 		if len(g.Operations) > 0 {
 			p.groups = append(p.groups, g)
