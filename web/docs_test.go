@@ -43,6 +43,12 @@ func TestReferenceRequestsWork(t *testing.T) {
 	for _, id := range []string{"stream-changes", "status-stream", "openapi"} {
 		request(id)
 	}
+	_, agent := get(h.url + "/docs/agent")
+	for _, meaning := range []string{"the handle; null for none", "the parts of the score", "evidence says what it rests on"} {
+		if !strings.Contains(agent, meaning) {
+			t.Errorf("the members of an agent lack %q", meaning)
+		}
+	}
 	_, reference := get(h.url + "/docs")
 	if search, export := strings.Index(reference, `href="/docs/search"><code>`), strings.Index(reference, `href="/docs/export-operations"><code>`); search < 0 || export < search {
 		t.Errorf("the reference has the search at %d and the export at %d", search, export)
