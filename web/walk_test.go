@@ -655,7 +655,7 @@ func openTestServer(t *testing.T) *testServer {
 		UserAgent: "Gazetteer/0.1 (+https://gazetteer.test/bot)", Contact: "https://gazetteer.test/contact", Addresses: []string{"192.0.2.7"},
 		HostInterval: time.Second, DomainInterval: 2 * time.Second,
 	}})
-	reference, err := docpages.New(pages.Frame, routes.OpenAPI(), "https://gazetteer.test")
+	reference, err := docpages.New(pages.Frame, routes.OpenAPI(), answers, "https://gazetteer.test")
 	must(t, err)
 	for _, e := range []*gin.Engine{routes.Engine(), gin.New()} { // the second one says what the pages are
 		pages.Mount(e)
