@@ -466,13 +466,14 @@ func mount(t testing.TB, a both, o web.Options) http.Handler {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	host, err := api.New(api.Options{Answers: &answer.Answers{Store: s}})
+	answers := &answer.Answers{Store: s}
+	host, err := api.New(api.Options{Answers: answers})
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := web.New(a, a, o)
 	p.Mount(host.Engine())
-	reference, err := docpages.New(p.Frame, host.OpenAPI(), "https://gazetteer.test")
+	reference, err := docpages.New(p.Frame, host.OpenAPI(), answers, "https://gazetteer.test")
 	if err != nil {
 		t.Fatal(err)
 	}
