@@ -126,7 +126,8 @@ func (l *Live) decodeChange(ctx context.Context, r store.Record) (d decoded, ok 
 	return d, len(d.parts) > 1, nil
 }
 
-// decodeDocument reads a document, and what the host's other document describes that it describes, too.
+// decodeDocument reads a document, and finds the operations that another document of the host also
+// describes.
 func (l *Live) decodeDocument(ctx context.Context, r store.Record, d *decoded) error {
 	var documents []Document
 	if !d.deleted {
@@ -426,8 +427,8 @@ func (h *liveHost) storedVersions(since time.Time) []Version {
 	return list
 }
 
-// Hosts returns hosts that have a feature, in the order in which this server first read them, from
-// the one behind a place on; the place of the last of them, and how many there are in all.
+// Hosts returns up to limit hosts with a feature after a position, the position of the last one, and the
+// total. Their order is the one in which this server first read them.
 func (l *Live) Hosts(f Feature, after uint32, limit int) (hosts []string, last uint32, total int) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()

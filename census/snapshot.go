@@ -25,7 +25,7 @@ const snapshotFormat = 5
 type snapshotHead struct {
 	Format int
 	Cursor store.Cursor
-	// Rules is the diff.Revision that the severities of the versions are by.
+	// Rules is the diff.RulesVersion that the severities of the versions are by.
 	Rules     int
 	Features  []Feature
 	Standings []conformance.Standing
@@ -87,7 +87,7 @@ func (l *Live) readSnapshot() error {
 		if err := l.checkNumbers(h); err != nil {
 			return err
 		}
-		if head.Rules != diff.Revision {
+		if head.Rules != diff.RulesVersion {
 			for i := range h.Versions {
 				h.Versions[i].Severity = ""
 			}
@@ -103,7 +103,7 @@ func (l *Live) readSnapshot() error {
 	return nil
 }
 
-// checkNumbers holds a host of a snapshot against the lists of the snapshot.
+// checkNumbers compares a host of a snapshot with the lists of the snapshot.
 func (l *Live) checkNumbers(h *liveHost) error {
 	lists := [][]uint32{h.Visit}
 	for _, d := range h.Documents {
@@ -167,7 +167,7 @@ func (l *Live) encodeSnapshot(file *os.File) error {
 		return errors.Join(packed.Close(), errNotRead)
 	}
 	encoder := gob.NewEncoder(packed)
-	head := snapshotHead{Format: snapshotFormat, Cursor: l.position.Cursor(), Rules: diff.Revision, Features: l.names, Standings: l.turnsOf, Agents: l.agents, Blocks: map[string]blockSnapshot{}}
+	head := snapshotHead{Format: snapshotFormat, Cursor: l.position.Cursor(), Rules: diff.RulesVersion, Features: l.names, Standings: l.turnsOf, Agents: l.agents, Blocks: map[string]blockSnapshot{}}
 	for host, b := range l.blocks {
 		head.Blocks[host] = blockSnapshot{b.By}
 	}

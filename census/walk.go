@@ -153,7 +153,7 @@ func (l *recordList) reversedHost() string {
 	return name
 }
 
-// collectHost appends the records of a host, of which the list has none that lie before it.
+// collectHost appends the records of a host whose records come next in the list.
 func (l *recordList) collectHost(reversed string, into *[]store.Record, damaged *int) error {
 	for l.more {
 		name := l.reversedHost()
