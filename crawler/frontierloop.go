@@ -57,7 +57,7 @@ func (o *frontierLoop) handOutHosts(ctx, working context.Context, done <-chan []
 }
 
 // busyPause is the time until the load of a busy machine is checked again. On a busy machine
-// busyVisits visits still run: a flood of other work slows the crawl down, but does not stop it.
+// visitsWhileBusy visits still run: a flood of other work slows the crawl down, but does not stop it.
 const (
 	busyPause       = 5 * time.Millisecond
 	visitsWhileBusy = 32

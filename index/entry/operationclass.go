@@ -132,7 +132,7 @@ func withoutSubject(sentence string) string {
 // ClassField is the keyword field of the inferred effects, as a number.
 const ClassField = "effectclass"
 
-// classValue is the value of classField.
+// classValue is the value of [ClassField].
 func classValue(o *document.Operation, class effect.Class) string {
 	value := int(class)
 	if needsIdentifier(o) {

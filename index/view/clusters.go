@@ -63,10 +63,10 @@ const (
 	probeShare = 16
 )
 
-// NearestOperations returns the operations in masks whose codes are nearest to the code of the
-// query, about embeddingPool from the clusters around it. The result does not depend on their
-// positions: it always includes whole clusters and all operations at the same distance. The buffer
-// holds the distances of the compared operations.
+// NearestOperations returns the operations in masks whose codes are nearest to the code of the query:
+// about EmbeddingPool of those in the clusters around it. The result does not depend on their positions:
+// it compares whole clusters, and includes all operations at the same distance. The buffer holds the
+// distances of the compared operations.
 func (v *View) NearestOperations(centres []semantic.Centroid, query semantic.Embedding, masks []bitset.Set, room *[]uint8) []EntryRef {
 	if query.Scale == 0 {
 		return nil
@@ -133,7 +133,7 @@ func clusterOrder(centroids []semantic.Centroid, query semantic.Embedding, all b
 // operations nearest to them.
 type QueryEmbedding struct {
 	centroids []semantic.Centroid
-	buffers   *sync.Pool // of *[]uint8, for nearestOperations
+	buffers   *sync.Pool // of *[]uint8, for NearestOperations
 	Whole     semantic.Embedding
 	Clauses   []Clause     // when it asks for several things
 	awaitNear func() error // until near is known

@@ -32,7 +32,7 @@ func (e *RefusedError) Error() string { return e.err.Error() }
 
 func (e *RefusedError) Unwrap() error { return e.err }
 
-// refusalError is statusError with the expected and the received values.
+// refusalError is [StatusError] with the expected and the received values.
 func refusalError(status int, body []byte) error {
 	var r refusal
 	json.Unmarshal(body, &r) // an invalid body adds nothing

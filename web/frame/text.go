@@ -41,7 +41,7 @@ func PlainText(s string) string {
 	return b.String()
 }
 
-// clipEscaped is inert for lists: it cuts a text of more than n characters, so that
+// clipEscaped is escapeText for lists: it shortens a text of more than n characters, so that
 // one service cannot push the others off the page.
 func clipEscaped(n int, s string) template.HTML {
 	return escapeText(clipWords(n, s))
@@ -77,7 +77,7 @@ func clipWords(n int, s string) string {
 	return strings.TrimRight(cut, " ,;:") + "…"
 }
 
-// ClipPlain is plain, cut to n characters.
+// ClipPlain is PlainText, shortened to n characters.
 func ClipPlain(n int, s string) string {
 	return PlainText(clipWords(n, s))
 }
