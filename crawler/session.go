@@ -359,8 +359,8 @@ func (s *session) recallPolicy(host string) bool {
 }
 
 // enterHost moves the session to a host: it waits for its turn and connects, and reports whether
-// the host can be asked. If it cannot, the result says why; it is empty when the host is not to
-// blame: then the session is over for now, or what needed the host is deferred.
+// the host can be asked. If it cannot, the result says why. It is empty if the fault is ours; the
+// session then ends, or the request is deferred.
 func (s *session) enterHost(ctx context.Context, host string) (end fetch.AskResult, entered bool) {
 	late := fetch.AskResult{Outcome: fetch.Timeout, Detail: "the visit took longer than " + s.c.sessionTime.String()}
 	if ctx.Err() != nil {

@@ -47,8 +47,8 @@ type Collected struct {
 	More    bool
 }
 
-// Collect pulls the mail behind a cursor, judges it, stores it, and then acknowledges it. While there
-// is no mail it waits for up to a time. The errors are those of [a2ahttp.Inbox.Pull] and of the
+// Collect pulls the mail after a cursor, verifies it, stores it, and then acknowledges it. While there
+// is no mail it waits, for at most wait. The errors are those of [a2ahttp.Inbox.Pull] and of the
 // mailbox.
 func (p *Puller) Collect(ctx context.Context, cursor string, wait time.Duration) (Collected, error) {
 	page, err := p.Inbox.Pull(ctx, cursor, wait)

@@ -110,8 +110,8 @@ func (a *Agent) useNonceOf(nonce string, now, created time.Time, most int) error
 	return nil
 }
 
-// forgetNonces drops expired nonces, and remembers up to when, and in which spans there were none:
-// other signatures from before are refused from then on, also when the clock was only ahead for a while and they look fresh again.
+// forgetNonces drops expired nonces and records the period that they covered. Unknown signatures from
+// that period are refused, even if the clock was only briefly ahead.
 func (a *Agent) forgetNonces(now time.Time) {
 	a.Nonces = slices.DeleteFunc(a.Nonces, func(n usedNonce) bool {
 		expired := n.Until < now.Unix()

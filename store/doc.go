@@ -1,8 +1,8 @@
-// Package store defines the keyed log that everything else stands on: records by key, each write
-// with the next sequence number, and a replay of the latest record of every key in sequence order
-// that then waits for more. Derived data (the search index, the frontier's order, figures) follows
-// [Store.Changes] with its own [Cursor] and can be rebuilt by following from zero. Deletions are
-// forgotten behind a horizon, see [Store.Forget]: a follower that is further behind rebuilds.
+// Package store defines the keyed log that everything else is built on: records by key, each write
+// with the next sequence number. [Store.Changes] replays the latest record of each key in the order of
+// the sequence and then waits for new writes. Derived data (the search index, the frontier's order,
+// figures) follows it with its own [Cursor] and can be rebuilt by following from zero. Deletions up to
+// a horizon are forgotten, see [Store.Forget]: a follower that has not read that far rebuilds.
 // Package follow runs such followers, boltstore is the implementation, and storetest has the tests
 // that every implementation must pass.
 //

@@ -235,7 +235,7 @@ func (h *Host) AddConnection(stop func()) (done func(), ok bool) {
 	}, true
 }
 
-// Counts are counts for the operator.
+// Counts has the connections, sessions, calls and contracts of a host, for the operator.
 type Counts struct {
 	Runtimes  int    `json:"runtimes"`
 	Sessions  int    `json:"sessions"`
@@ -245,7 +245,7 @@ type Counts struct {
 	Dropped   uint64 `json:"dropped"` // frames of runtimes that answered no running call
 }
 
-// Figures returns the figures of the host.
+// Figures returns the present counts of the host.
 func (h *Host) Figures() Counts {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -1,5 +1,5 @@
 // Package mcphttp serves Model Context Protocol servers over stateless streamable HTTP: each POST is
-// answered by itself, with JSON, also where the request is refused. Make the handler with [Handler].
+// answered by itself, with JSON, even for refused requests. Make the handler with [Handler].
 package mcphttp
 
 import (

@@ -131,7 +131,7 @@ type File struct {
 	db     *bolt.DB // replaced by runCommits, with inUse held
 	handle *os.File // bbolt's own handle of the file; replaced with db
 
-	refused atomic.Uint64 // writes, for want of space
+	refused atomic.Uint64 // writes, for lack of space
 
 	rebuilding sync.Mutex // held by Rebuild and CopyTo; Close waits for it
 	reopening  sync.Mutex // held by Rebuild, and while db is opened again
