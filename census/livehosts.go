@@ -267,7 +267,7 @@ func (l *Live) applyChange(d *decoded, touched map[uint32]bool) {
 			}
 		}
 	case store.VersionPrefix:
-		l.takeVersion(h, d)
+		l.addVersion(h, d)
 		l.uncompared[id] = true
 	case store.TurnPrefix:
 		if len(d.parts) != 3 {
@@ -285,7 +285,7 @@ func (l *Live) applyChange(d *decoded, touched map[uint32]bool) {
 	}
 }
 
-func (l *Live) takeVersion(h *liveHost, d *decoded) {
+func (l *Live) addVersion(h *liveHost, d *decoded) {
 	if len(d.parts) != 4 {
 		return
 	}

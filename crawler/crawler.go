@@ -188,7 +188,7 @@ func (c *Crawler) visitHost(starting, ctx context.Context, e *frontier.DueHost, 
 	case v == nil:
 		return nil
 	}
-	if v.cut && v.later.IsZero() { // the crawler stops; if there is space, the requests are recorded
+	if v.interrupted && v.later.IsZero() { // the crawler stops; if there is space, the requests are recorded
 		select {
 		case visits <- v:
 		default:

@@ -23,7 +23,7 @@
 //	recrawl.go	   requests to visit a host again; preview.go describes such a visit
 //	commit.go	    results into the store, in batches
 //	budget.go	    how many hosts links may add below one domain
-//	ledger.go	    every request that was made, for the owner of the host
+//	crawllog.go	  every request that was made, for the owner of the host
 //	optout.go	    hosts that are not visited, and what is removed with them
 //	clock.go	     a clock that is set; pause.go a process that did not run
 //	status.go	    the current activity, for the operator

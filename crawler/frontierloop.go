@@ -116,7 +116,7 @@ func (o *frontierLoop) takeBackVisits(batch []*visit) {
 	hosts := make([]string, 0, len(batch))
 	for _, v := range batch {
 		hosts = append(hosts, v.entry.Name)
-		if v.cut && v.later.IsZero() {
+		if v.interrupted && v.later.IsZero() {
 			continue // the host stays due
 		}
 		if !v.later.IsZero() {

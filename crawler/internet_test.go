@@ -120,7 +120,7 @@ func TestInternet(t *testing.T) {
 				t.Errorf("%s was visited again after %v, by %d at once; want %v and %d", what, gap, atOnce, c.gap, c.atOnce)
 			}
 		}
-		w.wantLedgers()
+		w.wantCrawlLogs()
 		t.Logf("%d hosts, %d requests in 50 hours", hosts, len(w.net.Requests()))
 	})
 }

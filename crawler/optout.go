@@ -113,7 +113,7 @@ func (c *Crawler) Blocks(ctx context.Context) ([]Block, error) {
 }
 
 // Block stops all visits to a host and removes its published data, with the histories of its
-// documents and states and the bytes that no other host publishes; its ledger stays. A running
+// documents and states and the bytes that no other host publishes; its crawl log stays. A running
 // visit leaves no trace in the store. The error is a *[fetch.HostError] for a bad host name, or one
 // of the store.
 func (c *Crawler) Block(ctx context.Context, b Block) error {

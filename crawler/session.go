@@ -23,12 +23,12 @@ const maxHopWait = 15 * time.Second
 
 // A visit is the result of one session, ready to be committed.
 type visit struct {
-	entry *frontier.DueHost
-	err   error     // the session could not be held; the rest is empty
-	cut   bool      // the session was cut short: only what it asked is written
-	later time.Time // the visit is made then instead: nothing was asked, or cut is set
-	host  Host      // the record to be written
-	seq   uint64    // of the record when the session began
+	entry       *frontier.DueHost
+	err         error     // the session could not be held; the rest is empty
+	interrupted bool      // the session ended early: only its requests are written
+	later       time.Time // the visit is made then instead: nothing was asked, or interrupted is set
+	host        Host      // the record to be written
+	seq         uint64    // of the record when the session began
 	// track is the host's in the record that seq counts.
 	track *conformance.Track
 	// docs are the current documents; put, drop and fresh are the documents to write and to delete,
@@ -39,9 +39,9 @@ type visit struct {
 	fresh  map[document.Kind][]byte
 	result Result
 
-	ledger    map[string]*LedgerEntry // by the host that was asked
-	why       string                  // the visit is made
-	requests  int                     // that were made
+	crawlLog  map[string]*CrawlLogEntry // by the host that was asked
+	why       string                    // the visit is made
+	requests  int                       // that were made
 	wireBytes int64
 	waited    time.Duration // for turns and intervals
 }
@@ -91,7 +91,7 @@ func (c *Crawler) runSession(starting, ctx context.Context, e *frontier.DueHost)
 		visit: &visit{
 			entry: e, docs: map[document.Kind]*document.Document{},
 			put: map[document.Kind]bool{}, drop: map[document.Kind]bool{}, fresh: map[document.Kind][]byte{},
-			ledger: map[string]*LedgerEntry{},
+			crawlLog: map[string]*CrawlLogEntry{},
 		},
 		policies: map[string]*fetch.RobotsPolicy{}, bodies: map[document.Kind][]byte{}, addresses: map[string][]netip.Addr{},
 	}
@@ -108,7 +108,7 @@ func (c *Crawler) runSession(starting, ctx context.Context, e *frontier.DueHost)
 	s.leaveHost()
 	switch {
 	case (ctx.Err() != nil || s.stopped) && !isFatal(err):
-		return s.cutVisit(), nil
+		return s.interruptedVisit(), nil
 	case err != nil:
 		return nil, err
 	case !s.later.IsZero():
@@ -131,17 +131,17 @@ const (
 	waitForTurn = time.Minute
 )
 
-// cutVisit returns the visit of a session that was cut short, nil if nothing was asked.
-func (s *session) cutVisit() *visit {
-	if len(s.visit.ledger) == 0 {
+// interruptedVisit returns the visit of a session that ended early, nil if nothing was asked.
+func (s *session) interruptedVisit() *visit {
+	if len(s.visit.crawlLog) == 0 {
 		return nil
 	}
-	return &visit{entry: s.visit.entry, host: Host{Name: s.visit.entry.Name}, ledger: s.visit.ledger, cut: true}
+	return &visit{entry: s.visit.entry, host: Host{Name: s.visit.entry.Name}, crawlLog: s.visit.crawlLog, interrupted: true}
 }
 
 // repeatVisit returns a visit without a result, which is made again at a later time.
 func (s *session) repeatVisit(later time.Time) *visit {
-	return &visit{entry: s.visit.entry, host: Host{Name: s.visit.entry.Name}, ledger: s.visit.ledger, cut: true, later: later}
+	return &visit{entry: s.visit.entry, host: Host{Name: s.visit.entry.Name}, crawlLog: s.visit.crawlLog, interrupted: true, later: later}
 }
 
 // hasNoAnswer reports whether a request of the session ended without an answer.

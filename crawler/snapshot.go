@@ -51,7 +51,7 @@ func (o *frontierLoop) openFrontier(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := c.recordCut(ctx, flown); err != nil {
+	if err := c.recordInterrupted(ctx, flown); err != nil {
 		return fmt.Errorf("write down what was cut off: %w", err)
 	}
 	if err := c.loadBlocks(ctx); err != nil {

@@ -17,7 +17,7 @@
 //	ver/{rev}/{kind}/{time}-{digest} one stored version: when it was first seen (JSON), never overwritten
 //	turn/{rev}/{time}                conformance.Turn: a change of a host's class or states, or its first sight (JSON), never overwritten
 //	blob/{digest}                    raw bytes of a document, never overwritten
-//	log/{rev}/{time}-{host}          crawler.LedgerEntry: the requests to {rev} during a visit to {host} (JSON), for 90 days
+//	log/{rev}/{time}-{host}          crawler.CrawlLogEntry: the requests to {rev} during a visit to {host} (JSON), for 90 days
 //	block/{rev}                      crawler.Block: why a host is not visited, and its removed documents (JSON)
 //	domain/{rev}                     crawler.Domain: hosts that links added below a registrable domain (JSON)
 //	agent/{air id}                   registry.Agent (JSON)
