@@ -259,8 +259,8 @@ func (b *batch) buildWrites(ctx context.Context, visits []*visit) ([]store.Write
 		if err := b.writeTurn(v); err != nil {
 			return nil, err
 		}
-		budget := maxReached
-		if err := b.followLinks(ctx, b.hosts[v.host.Name], v, &budget); err != nil {
+		left := maxReached
+		if err := b.followLinks(ctx, b.hosts[v.host.Name], v, &left); err != nil {
 			return nil, err
 		}
 	}
@@ -359,7 +359,7 @@ func (b *batch) writeBlob(ctx context.Context, digest string, body []byte) error
 // A known host that is now closer to a seed gets the smaller depth, and so do the hosts that its
 // own documents link to: the set of hosts reached does not depend on the order of visits. v is the
 // visit that found the links.
-func (b *batch) followLinks(ctx context.Context, w *hostWrite, v *visit, budget *int) error {
+func (b *batch) followLinks(ctx context.Context, w *hostWrite, v *visit, left *int) error {
 	if w.host.Depth >= maxDepth {
 		return nil
 	}
@@ -370,10 +370,10 @@ func (b *batch) followLinks(ctx context.Context, w *hostWrite, v *visit, budget 
 	for _, d := range docs {
 		added := map[string]bool{}
 		for _, name := range relatedHosts(d) {
-			if *budget == 0 {
+			if *left == 0 {
 				return nil
 			}
-			*budget--
+			*left--
 			known, err := b.lookupHost(ctx, name)
 			if err != nil {
 				return err
@@ -397,7 +397,7 @@ func (b *batch) followLinks(ctx context.Context, w *hostWrite, v *visit, budget 
 			}
 			known.host.Depth, known.host.FoundOn = w.host.Depth+1, w.host.Name
 			b.hosts[name] = known
-			if err := b.followLinks(ctx, known, v, budget); err != nil {
+			if err := b.followLinks(ctx, known, v, left); err != nil {
 				return err
 			}
 		}

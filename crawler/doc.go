@@ -22,7 +22,7 @@
 //	revisit.go	   when each document may be asked for again; rate.go estimates how often it changes
 //	recrawl.go	   requests to visit a host again; preview.go describes such a visit
 //	commit.go	    results into the store, in batches
-//	budget.go	    how many hosts links may add below one domain
+//	domainquota.go	how many hosts links may add below one domain
 //	crawllog.go	  every request that was made, for the owner of the host
 //	optout.go	    hosts that are not visited, and what is removed with them
 //	clock.go	     a clock that is set; pause.go a process that did not run

@@ -42,7 +42,7 @@ func TestInternet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.opts.Workers, w.opts.HostInterval, w.opts.DomainInterval = 256, time.Second, 2*time.Second
-		w.opts.AddressInterval, w.opts.AddressAtOnce = 200*time.Millisecond, 2
+		w.opts.AddressInterval, w.opts.AddressConcurrency = 200*time.Millisecond, 2
 		names := resolver{}
 		w.opts.Resolver = names
 		forbidding := map[string]bool{}

@@ -25,7 +25,7 @@ const (
 	placeNone     queuePlace = iota // not known any more
 	placeFar                        // in the calendar
 	placeNear                       // in the heap of the coming minutes
-	placeBooked                     // the same, with the turn of its address taken in advance
+	placeBooked                     // the same, with a slot of its address reserved
 	placeReady                      // due, in the queue
 	placeCalled                     // the same, after it was booked
 	placeParked                     // due, in the queue of its domain
