@@ -216,7 +216,7 @@ func appendTurn(turns []Turn, r turnRecord) []Turn {
 	return append(turns, t)
 }
 
-// decodeRecord reads a stored record. Records are our own, so a text that is no record is damage.
+// decodeRecord reads a stored record. Records are our own, so a text that is not a record is damage.
 func decodeRecord(text []byte, into any) error {
 	return json.Unmarshal(text, into)
 }

@@ -160,17 +160,17 @@ func (l *Live) decodeDocument(ctx context.Context, r store.Record, d *decoded) e
 	yields, _ := entry.TwinKinds()
 	repeated := findTwins(documents)
 	for i := range documents {
-		document := &documents[i]
-		document.Counted = document.Verbs
-		if document.Kind == string(yields) {
-			document.Counted = leaveOut(document, repeated)
+		doc := &documents[i]
+		doc.Counted = doc.Verbs
+		if doc.Kind == string(yields) {
+			doc.Counted = leaveOut(doc, repeated)
 		}
-		document.operations = nil
+		doc.operations = nil
 		switch {
-		case document.Kind == d.parts[2]:
-			d.document = document
-		case document.Kind == string(yields):
-			d.yielding = document
+		case doc.Kind == d.parts[2]:
+			d.document = doc
+		case doc.Kind == string(yields):
+			d.yielding = doc
 		}
 	}
 	return nil

@@ -18,7 +18,7 @@ import (
 )
 
 // snapshotFormat is the number of the layout of a snapshot, and of the rule by which operations of two
-// documents are the same. Another number is no use.
+// documents are the same. A snapshot with another number is not read.
 const snapshotFormat = 5
 
 // snapshotHead begins a snapshot; the hosts follow.
@@ -194,7 +194,7 @@ func (l *Live) encodeSnapshot(file *os.File) error {
 // errNotRead says that the store was not read to its end yet.
 var errNotRead = errors.New("the store has not been read yet")
 
-// isEmpty reports whether nothing is known of a host any more.
+// isEmpty reports whether nothing is known about a host.
 func (h *liveHost) isEmpty() bool {
 	return !h.Known && len(h.Documents) == 0 && len(h.Versions) == 0 && len(h.Turns) == 0
 }

@@ -236,7 +236,7 @@ func (c *Crawler) removeUnusedBlobs(ctx context.Context, digests map[string]bool
 }
 
 // Unblock allows visits to a host again, once somebody names it. Unblocking a host that is not
-// blocked is no error.
+// blocked is not an error.
 func (c *Crawler) Unblock(ctx context.Context, host string) error {
 	name, err := fetch.CheckHost(host)
 	if err != nil {

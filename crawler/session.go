@@ -72,7 +72,7 @@ type session struct {
 	canaryAsked bool // the canary was asked for
 	// later is set when the address of the host has no free slot yet.
 	later time.Time
-	// starting ends when no host may be contacted any more; stopped is set when that kept the
+	// starting ends when hosts may no longer be contacted; stopped is set when that kept the
 	// session from going on.
 	starting context.Context
 	stopped  bool

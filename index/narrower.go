@@ -68,7 +68,7 @@ func (s *searcher) compareName(o *preparedOperation) nameWords {
 	n := nameWords{asked: make([]bool, len(s.request.Words)), class: o.class}
 	verb := tokens.StemOf(strings.ToLower(o.Verb))
 	for _, t := range o.terms[entry.ActField].terms {
-		known := t.Stem == verb // another verb is no other thing
+		known := t.Stem == verb // another verb does not make it another thing
 		for i, w := range s.request.Words {
 			has := func(term tokens.Token) bool { return term.Stem == t.Stem }
 			if slices.ContainsFunc(w.Terms, has) || slices.ContainsFunc(w.Meanings, has) {

@@ -179,7 +179,7 @@ func (noGuard) IsKeyReleased(_ context.Context, holder string) (bool, error)    
 func (r *Registry) Host() did.Web { return r.host }
 
 // IsOwnHost reports whether a host is the registry's. An inbox at that host is stored by the
-// registry and is no evidence about services.
+// registry and is not evidence about services.
 func (r *Registry) IsOwnHost(host string) bool {
 	u, err := url.Parse(r.baseURL)
 	return host == r.host.Host || err == nil && host == strings.ToLower(u.Hostname())

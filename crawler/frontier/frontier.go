@@ -1,6 +1,6 @@
 // Package frontier orders hosts by the time of their next visit. Start with [New], fill it with
 // [Frontier.AddHost] or from a snapshot, then call [Frontier.NextHost] and, after the visit,
-// [Frontier.FinishSession]. It returns at most so many hosts of a registrable domain at a time. It
+// [Frontier.FinishSession]. It limits how many hosts of a registrable domain it returns at a time. It
 // holds a million hosts in about 80 MB and can be written to a file and read again.
 //
 //	frontier.go   the parts, from far to ready; limits of domains

@@ -22,7 +22,7 @@ type hostTable struct {
 type hostPlace uint8
 
 const (
-	placeNone     hostPlace = iota // not known any more
+	placeNone     hostPlace = iota // no longer known
 	placeFar                       // in the calendar
 	placeNear                      // in the heap of the coming minutes
 	placeBooked                    // the same, with a slot of its address reserved

@@ -290,7 +290,7 @@ func (r *Request) addConversion(a analysis.Analyzer, lower []string, from int, c
 }
 
 // isOfNoun reports whether the words before a thing say what it shows: the picture of a QR code, which
-// is no picture of the page that the code leads to. Words of the list from say where it comes from.
+// is not a picture of the page that the code leads to. Words of the list from say where it comes from.
 func isOfNoun(words []string, from string) bool {
 	return slices.ContainsFunc(words, func(w string) bool {
 		u := english.Lookup(w)

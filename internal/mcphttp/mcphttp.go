@@ -146,7 +146,7 @@ func (w *refusalRecorder) Unwrap() http.ResponseWriter { return w.ResponseWriter
 
 // writeError writes a refusal as a JSON-RPC error. A request for an unknown method gets the error as
 // its answer, with its id and 200, because clients do not read the body of other statuses
-// (JSON-RPC 2.0, section 5). Other errors have no id: the message was not read, or is no request.
+// (JSON-RPC 2.0, section 5). Other errors have no id: the message was not read, or is not a request.
 func writeError(w http.ResponseWriter, status int, body []byte, message string) {
 	code := jsonrpc.CodeInvalidRequest
 	var id any

@@ -89,7 +89,7 @@ func ReplaceUnsynced(path string, write func(*bufio.Writer) error) error {
 	return err
 }
 
-// Copy copies at most so many bytes of a file to a new one, and syncs it.
+// Copy copies not more than most bytes of a file to a new one, and syncs it.
 func Copy(from, to string, most int64) error {
 	in, err := os.Open(from)
 	if err != nil {
@@ -148,7 +148,7 @@ func SyncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// Remove deletes a file, and makes that survive a loss of power. A file that does not exist is no
+// Remove deletes a file, and makes that survive a loss of power. A file that does not exist is not an
 // error.
 func Remove(path string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
