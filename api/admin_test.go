@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"slices"
 	"strings"
@@ -214,5 +215,38 @@ func TestCrawlStartErrorIsReported(t *testing.T) {
 	defer r.Body.Close()
 	if r.StatusCode != 503 || r.Header.Get("Retry-After") == "" || r.Header.Get("Content-Type") != "application/problem+json" {
 		t.Errorf("%s, %v", r.Status, r.Header)
+	}
+}
+
+// TestLocalAdminHandler checks that the operator's routes at an address of this machine refuse requests for
+// another host, as after DNS rebinding, and writes from pages of another origin, and change nothing then.
+func TestLocalAdminHandler(t *testing.T) {
+	h := newTestServer(t, options{})
+	const address = "127.0.0.1:9090"
+	send := func(method, host string, headers ...string) int {
+		r := httptest.NewRequest(method, "/admin/status", nil)
+		r.Host = host
+		for i := 0; i < len(headers); i += 2 {
+			r.Header.Set(headers[i], headers[i+1])
+		}
+		w := httptest.NewRecorder()
+		h.api.LocalAdminHandler(address).ServeHTTP(w, r)
+		return w.Code
+	}
+	for _, host := range []string{"evil.example", "evil.example:9090", "127.0.0.1", "localhost:9090", "127.0.0.1:9091"} {
+		if status := send("GET", host); status != http.StatusMisdirectedRequest {
+			t.Errorf("the host %s: %d", host, status)
+		}
+	}
+	for _, headers := range [][]string{{"Origin", "https://evil.example"}, {"Origin", "null"}, {"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"}} {
+		if status := send("POST", address, headers...); status != http.StatusForbidden {
+			t.Errorf("%v: %d", headers, status)
+		}
+	}
+	if status := send("GET", address); status != http.StatusOK {
+		t.Errorf("the operator: %d", status)
+	}
+	if status := send("POST", address, "Origin", "http://"+address); status == http.StatusForbidden {
+		t.Error("a page of the operator is refused")
 	}
 }

@@ -291,6 +291,9 @@ func toolProblem(err error) error {
 	if errors.Is(err, toolhost.ErrNoProposal) {
 		return route.NewProblem(route.NoName, err.Error(), "gazetteer show HOST shows the operations of a host, and gazetteer crawl HOST visits it")
 	}
+	if errors.Is(err, toolhost.ErrBlocked) {
+		return route.NewProblem(route.NoName, err.Error(), "gazetteer crawler blocked lists the blocked hosts, and who blocked them")
+	}
 	if errors.Is(err, toolhost.ErrNoContract) {
 		return route.NewProblem(route.NoName, err.Error(), "gazetteer contracts list shows the contracts that there are")
 	}

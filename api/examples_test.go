@@ -147,7 +147,7 @@ func (h *testServer) publishDemo(internet *fakenet.Net) (digest string) {
 		if err != nil || response.StatusCode != http.StatusOK {
 			h.t.Fatalf("%s%s: %s %v", d.host, d.path, response.Status, err)
 		}
-		stored := h.publish(d.host, d.kind, d.mediaType, string(text), seen)
+		stored := h.publish(d.host, d.kind, d.mediaType, string(text), time.Now().Add(-time.Hour))
 		if d.host == exampleHost && d.kind == document.AGIS {
 			digest = stored.Digest
 		}
@@ -197,7 +197,7 @@ func makeExamples(t *testing.T) map[string]route.Example {
 	toDemo := strings.NewReplacer(
 		"ristorante.example/documents/ai", exampleHost+"/documents/agis", "ristorante.example", exampleHost, "namespaces/ristorante", "namespaces/acme-reservations",
 		"data-classes/Reservation", "data-classes/reservation", document.Digest([]byte(aiText("Ristorante"))), digest,
-		other, a.AirID, "Alice_1", "concierge", "q=alice", "q=concierge", "name=alice", "name=concierge")
+		other, a.AirID, "Alice_1", "concierge", "q=alice", "q=concierge", "name=alice", "name=concierge", "&require=&join=claimed", "", "/recent?limit=1000", "/recent?limit=3", "/history?limit=1000", "/history")
 	for route, path := range paths {
 		paths[route] = toDemo.Replace(path)
 	}
@@ -391,12 +391,14 @@ func recordExample(t *testing.T, h *testServer, a owner, r route.Route, e route.
 	return e
 }
 
-// shortenLists keeps the first two items of every list.
+// shortenLists keeps the first two items of every list but parameters.
 func shortenLists(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		for name := range v {
-			v[name] = shortenLists(v[name])
+			if name != "parameters" { // a call needs all of them
+				v[name] = shortenLists(v[name])
+			}
 		}
 	case []any:
 		v = v[:min(len(v), 2)]

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mr-tron/base58"
+
 	"gazetteer/api/air"
 	"gazetteer/protocol/did"
 	"gazetteer/protocol/httpsig"
@@ -240,19 +242,26 @@ func TestRefusedIdempotencyKeysOverHTTP(t *testing.T) {
 	unreduced := append([]byte{0xf0}, slices.Repeat([]byte{0xff}, 31)...)
 	unreduced[31] = 0x7f
 	good := []byte(keyFromSeed(9).Public().(ed25519.PublicKey))
-	for name, key := range map[string]string{
-		"the neutral point": text(neutral), "a point of order 4": text(small), "y not reduced": text(unreduced), "the neutral point, not reduced": text(append([]byte{0xee}, unreduced[1:]...)),
-		"31 bytes": text(good[:31]), "33 bytes": text(append(slices.Clone(good), 0)), "no bytes": "", "bits left over": text(good)[:42] + "B",
+	for name, key := range map[string][]byte{
+		"the neutral point": neutral, "a point of order 4": small, "y not reduced": unreduced, "the neutral point, not reduced": append([]byte{0xee}, unreduced[1:]...),
+		"31 bytes": good[:31], "33 bytes": append(slices.Clone(good), 0), "no bytes": nil,
 	} {
-		r := h.request("POST", "/api/v1/agents/register", `{"name": "A", "public_key": "`+key+`"}`, "Content-Type", jsonType)
-		if p := r.problem(t); r.StatusCode != 400 || p.Where == nil || p.Where.Pointer != "/public_key" || p.Help == "" {
-			t.Errorf("%s: %s %s", name, r.Status, r.body)
-		}
 		rotation := registry.NewRotation(taken.CreatorDID, taken.key, keyFromSeed(9), "", time.Now())
-		body := strings.Replace(rotationBody(t, rotation), rotation.To, key, 1)
-		if r := h.request("POST", taken.path+"/keys", body, "Content-Type", jsonType); r.StatusCode != 400 && r.StatusCode != 401 {
-			t.Errorf("a rotation to %s: %s %s", name, r.Status, r.body)
+		rotation.To = "z" + base58.Encode(append([]byte{0xed, 0x01}, key...))
+		rotation.OldSignature = did.FormatSignature(ed25519.Sign(taken.key, rotation.Statement()))
+		rotation.NewSignature = did.FormatSignature(ed25519.Sign(keyFromSeed(9), rotation.Statement()))
+		for path, body := range map[string]string{
+			"/api/v1/agents/register": `{"name": "A", "public_key": "` + text(key) + `"}`,
+			taken.path + "/keys":      rotationBody(t, rotation),
+		} {
+			r := h.request("POST", path, body, "Content-Type", jsonType)
+			if p := r.problem(t); r.StatusCode != 400 || p.Where == nil || p.Where.Pointer != "/public_key" || p.Help == "" {
+				t.Errorf("%s: %s: %s %s", path, name, r.Status, r.body)
+			}
 		}
+	}
+	if r := h.request("POST", "/api/v1/agents/register", `{"name": "A", "public_key": "`+text(good)[:42]+`B"}`, "Content-Type", jsonType); r.StatusCode != 400 {
+		t.Errorf("bits left over: %s %s", r.Status, r.body)
 	}
 	body := `{"name": "Mallory", "public_key": "` + publicKey(taken.key) + `", "no_secret": true}`
 	if r := h.requestSigned(keyFromSeed(2), encodeMultikey(taken.key), "POST", "/api/v1/agents/register", body, httpsig.SignOptions{}); r.StatusCode != 401 {

@@ -233,10 +233,14 @@ func TestMCPSpeaksOfItsTools(t *testing.T) {
 		{"find_agents", map[string]any{"query": " "}, "give query"},
 		{"show_service", map[string]any{"host": "nobody.example"}, "search_operations"},
 		{"show_service", map[string]any{"host": ""}, "the arguments are host"},
+		{"show_service", map[string]any{"host": "inn.example", "within_tokens": -5}, "the arguments are host"},
+		{"search_operations", map[string]any{"query": "book", "within_tokens": 99}, "within_tokens"},
+		{"search_operations", map[string]any{"query": "book", "within_tokens": 100001}, "within_tokens"},
+		{"resolve_name", map[string]any{"name": "nobody-here.BOOK"}, "search_operations"},
 		{"export_tools", map[string]any{"operations": []string{"a/b/c"}}, "search_operations"},
 		{"validate_document", map[string]any{"text": "{}", "kind": "openapi"}, "leave kind out"},
 	} {
-		if v := callTool(t, session, c.tool, c.arguments, true); !strings.Contains(fmt.Sprint(v["help"]), c.want) {
+		if v := callTool(t, session, c.tool, c.arguments, true); !strings.Contains(fmt.Sprint(v["help"]), c.want) || strings.Contains(fmt.Sprint(v), "/api/v1/") {
 			t.Errorf("%s %v is refused with %v, want %q in its help", c.tool, c.arguments, v, c.want)
 		}
 	}
@@ -376,14 +380,54 @@ func TestInvalidMCPMessages(t *testing.T) {
 	if r := postMCP(t, h, `[{"jsonrpc": "2.0", "id": 1, "method": "ping"}, {"jsonrpc": "2.0", "id": 2.5, "method": "ping"}]`); r.StatusCode != 400 || !strings.Contains(string(r.body), "the id 2.5") {
 		t.Errorf("a batch with a fraction is answered with %s %s", r.Status, r.body)
 	}
+	ping := func(id int) string { return fmt.Sprintf(`{"jsonrpc": "2.0", "id": %d, "method": "ping"}`, id) }
+	pings := func(n int) string {
+		list := make([]string, n)
+		for i := range list {
+			list[i] = ping(i)
+		}
+		return "[" + strings.Join(list, ",") + "]"
+	}
+	if r := postMCP(t, h, pings(20)); r.StatusCode != 200 || strings.Count(string(r.body), `"result"`) != 20 {
+		t.Errorf("a batch of 20 is answered with %s %s", r.Status, r.body)
+	}
+	if r := postMCP(t, h, pings(21)); r.StatusCode != 400 || !strings.Contains(string(r.body), "at most 20") {
+		t.Errorf("a batch of 21 is answered with %s %s", r.Status, r.body)
+	}
+	if r := postMCP(t, h, "["+ping(1)+","+ping(1)+"]"); r.StatusCode != 400 || !strings.Contains(string(r.body), "have the id 1") {
+		t.Errorf("a batch with an id twice is answered with %s %s", r.Status, r.body)
+	}
 	for _, headers := range [][]string{{"Content-Type", "text/plain"}, {"Accept", "text/html"}, {"Mcp-Protocol-Version", "1999-01-01"}, {"Content-Encoding", "gzip"}} {
 		if r := postMCP(t, h, `{"jsonrpc": "2.0", "id": 1, "method": "ping"}`, headers...); r.StatusCode >= 500 {
 			t.Errorf("%v: %s %s", headers, r.Status, r.body)
 		}
 	}
-	ping := postMCP(t, h, `{"jsonrpc": "2.0", "id": 7, "method": "ping"}`)
-	if ping.StatusCode != 200 {
-		t.Errorf("after all that, ping is answered with %s %s", ping.Status, ping.body)
+	if last := postMCP(t, h, ping(7)); last.StatusCode != 200 {
+		t.Errorf("after all that, ping is answered with %s %s", last.Status, last.body)
+	}
+}
+
+// TestMCPErrorsHideTheLibrary checks that params of a wrong type are refused with the id of their
+// request, in words that do not show the types of the program.
+func TestMCPErrorsHideTheLibrary(t *testing.T) {
+	h := newTestServer(t, options{handlers: withMCP})
+	methods := []string{"initialize", "ping", "tools/list", "tools/call", "prompts/list", "prompts/get", "resources/list", "resources/templates/list",
+		"resources/read", "resources/subscribe", "resources/unsubscribe", "completion/complete", "logging/setLevel"}
+	for _, method := range methods {
+		for _, params := range []string{`[]`, `5`, `{"_meta": 5, "name": 5, "uri": 5, "level": 5, "protocolVersion": 5}`} {
+			r := postMCP(t, h, `{"jsonrpc": "2.0", "id": "a", "method": "`+method+`", "params": `+params+`}`)
+			if text := string(r.body); r.StatusCode != 200 || !strings.Contains(text, `"code":-32602`) || !strings.Contains(text, `"id":"a"`) ||
+				strings.Contains(text, "unmarshal") || strings.Contains(text, "mcp.") {
+				t.Errorf("%s with the params %s is answered with %s %s", method, params, r.Status, text)
+			}
+		}
+	}
+	for _, body := range []string{`{"jsonrpc": "2.0", "id": {}, "method": "ping"}`, `{"jsonrpc": "2.0", "id": 1, "method": {}}`, `7`, `[7]`, `{"jsonrpc": 2, "id": 1, "method": "ping"}`,
+		`{"jsonrpc": "2.0", "id": 1, "method": "ping", "error": 5}`, `{"jsonrpc"`} {
+		r := postMCP(t, h, body)
+		if text := string(r.body); r.StatusCode != 400 || strings.Contains(text, "unmarshal") || strings.Contains(text, "interface") || strings.Contains(text, "Go ") {
+			t.Errorf("%s is answered with %s %s", body, r.Status, text)
+		}
 	}
 }
 
@@ -517,7 +561,7 @@ func TestMCPStreamSurvivesWhatIsNoMessage(t *testing.T) {
 		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`,
 		`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
 		`garbage`, ``, `[]`, `5`, `{"jsonrpc":"1.0","id":2,"method":"ping"}`, `{"jsonrpc":"2.0","id":3,"method":"unknown"}`,
-		`{"jsonrpc":"2.0","id":4,"method":"tools/list"}`,
+		`{"jsonrpc":"2.0","id":5,"method":"tools/call","params":[]}`, `{"jsonrpc":"2.0","id":4,"method":"tools/list"}`,
 	}
 	var out bytes.Buffer
 	if err := mcpserver.RunStdio(t.Context(), server, io.NopCloser(strings.NewReader(strings.Join(lines, "\n"))), writeCloser{&out}); err != nil {
@@ -534,7 +578,7 @@ func TestMCPStreamSurvivesWhatIsNoMessage(t *testing.T) {
 		}
 		got[fmt.Sprint(m.ID, " ", m.Error.Code)]++
 	}
-	if want := map[string]int{"1 0": 1, "<nil> -32700": 1, "<nil> -32600": 3, "3 -32601": 1, "4 0": 1}; !maps.Equal(got, want) {
+	if want := map[string]int{"1 0": 1, "<nil> -32700": 1, "<nil> -32600": 3, "3 -32601": 1, "5 -32602": 1, "4 0": 1}; !maps.Equal(got, want) {
 		t.Errorf("ids and codes are %v, want %v", got, want)
 	}
 }

@@ -53,6 +53,9 @@ func (a *API) collectMetrics(ctx context.Context) []byte {
 	if s.Relay != nil {
 		writeRelayMetrics(&b, *s.Relay, s.At)
 	}
+	if a.tools != nil {
+		metrics.WriteCounterUint64(&b, "gazetteer_tools_audit_lost_total", a.tools.Figures().AuditLost)
+	}
 	a.writeStoreMetrics(ctx, &b, gauge)
 	writeLimitMetrics(&b, a.Limits)
 	j := a.clockJumps()

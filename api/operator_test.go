@@ -208,6 +208,41 @@ func TestReportsCarryEnvelopes(t *testing.T) {
 	}
 }
 
+// TestShamReportsLeaveRoom checks that a hundred reports about an agent from as many networks leave room
+// for a report with an envelope that the agent signed, and those of one /16 for any report of another one.
+func TestShamReportsLeaveRoom(t *testing.T) {
+	o := fromNetwork(admission.Limits{Registrations: -1, AllRegistrations: -1, Reports: -1})
+	h := newTestServer(t, o)
+	mallory, eve := registerProved(t, h, 1, ""), registerProved(t, h, 2, "")
+	post := func(about owner, from, envelope string) bufferedResponse {
+		body := encodeJSON(t, map[string]string{"reason": "spam", "text": "it writes to everybody", "envelope": envelope})
+		return h.request("POST", about.path+"/reports", string(body), "Content-Type", jsonType, "X-Forwarded-For", from)
+	}
+	for i := range 100 {
+		for _, r := range []bufferedResponse{post(mallory, fmt.Sprintf("11.%d.1.1", i), ""), post(eve, fmt.Sprintf("11.1.%d.1", i), "")} {
+			if r.StatusCode != http.StatusCreated {
+				t.Fatalf("%s %s", r.Status, r.body)
+			}
+		}
+	}
+	if r := post(mallory, "203.0.113.1", ""); r.StatusCode != http.StatusConflict || r.problem(t).Rule != "reported-enough" {
+		t.Errorf("one more: %s %s", r.Status, r.body)
+	}
+	e, err := a2a.Sign(a2a.Message{From: mallory.CreatorDID, To: eve.CreatorDID, Timestamp: time.Now(), Body: a2a.Withdraw{Reason: "pills"}}, a2a.Wire, mallory.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := post(mallory, "203.0.113.1", string(e.Text)); r.StatusCode != http.StatusCreated {
+		t.Errorf("one with an envelope: %s %s", r.Status, r.body)
+	}
+	if r := post(eve, "203.0.113.1", ""); r.StatusCode != http.StatusCreated {
+		t.Errorf("one of another /16: %s %s", r.Status, r.body)
+	}
+	if r := post(eve, "11.1.200.1", ""); r.StatusCode != http.StatusConflict {
+		t.Errorf("one more of the same /16: %s %s", r.Status, r.body)
+	}
+}
+
 func TestReports(t *testing.T) {
 	clock := testclock.New(seen)
 	h := newTestServer(t, options{registry: registrar.Options{Now: clock.Now, Limits: admission.Limits{Reports: 2}}, api: func(o *api.Options) { o.Now = clock.Now }})

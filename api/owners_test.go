@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -40,12 +41,18 @@ type ownedSite struct {
 // withOwners gives the server a crawler that accepts owner requests but makes no visits.
 func withOwners(t *testing.T, limit int) *ownedSite {
 	t.Helper()
-	e := &ownedSite{testServer: newTestServer(t, options{}), zone: nameserver.New(t), pages: map[string]string{}}
+	return newOwnedSite(t, options{}, answer.OwnerRequestOptions{PerClient: limit, PerDomain: limit, All: -1})
+}
+
+// newOwnedSite is [withOwners] with the limits of requests.
+func newOwnedSite(t *testing.T, o options, requests answer.OwnerRequestOptions) *ownedSite {
+	t.Helper()
+	e := &ownedSite{testServer: newTestServer(t, o), zone: nameserver.New(t), pages: map[string]string{}}
 	var err error
 	if e.crawler, err = crawler.New(crawler.Options{Store: e.store, UserAgent: "Gazetteer/test"}); err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		e.mu.Lock()
 		text, ok := e.pages[r.Host+r.URL.Path]
 		e.mu.Unlock()
@@ -58,6 +65,8 @@ func withOwners(t *testing.T, limit int) *ownedSite {
 		}
 		io.WriteString(w, text)
 	}))
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // hosts that its certificate does not name
+	server.StartTLS()
 	t.Cleanup(server.Close)
 	roots := x509.NewCertPool()
 	roots.AddCert(server.Certificate())
@@ -71,10 +80,9 @@ func withOwners(t *testing.T, limit int) *ownedSite {
 	if err != nil {
 		t.Fatal(err)
 	}
-	owners := hostowner.New(hostowner.Options{Crawler: e.crawler, DNS: evidence.NewDNS(e.zone.Address), Web: web, Resolver: resolver})
-	e.answers.OwnerRequests = answer.NewOwnerRequests(answer.OwnerRequestOptions{
-		Owners: owners, Recrawl: e.crawler.Recrawl, Add: e.crawler.Add, PerClient: limit, PerDomain: limit, All: limit,
-	})
+	requests.Owners = hostowner.New(hostowner.Options{Crawler: e.crawler, DNS: evidence.NewDNS(e.zone.Address), Web: web, Resolver: resolver})
+	requests.Recrawl, requests.Add = e.crawler.Recrawl, e.crawler.Add
+	e.answers.OwnerRequests = answer.NewOwnerRequests(requests)
 	e.answers.Submitter = answer.NewSubmitter(answer.SubmitterOptions{Add: e.crawler.Add})
 	e.answers.Blocks = e.crawler
 	return e
@@ -218,6 +226,20 @@ func TestOptOutByFile(t *testing.T) {
 	}
 }
 
+// sendSigned sends an owner request with a signature.
+func (e *ownedSite) sendSigned(host, wish, keyID string, key ed25519.PrivateKey, nonce string, header ...string) bufferedResponse {
+	e.t.Helper()
+	path := "/api/v1/services/" + host + "/" + wish
+	r, err := http.NewRequest("POST", e.base+path, nil)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	if err := httpsig.Sign(r, nil, key, httpsig.SignOptions{KeyID: keyID, Nonce: nonce}); err != nil {
+		e.t.Fatal(err)
+	}
+	return e.request("POST", path, "", append(header, "Signature-Input", r.Header.Get("Signature-Input"), "Signature", r.Header.Get("Signature"))...)
+}
+
 func TestOptOutBySignature(t *testing.T) {
 	e := withOwners(t, -1)
 	public, private, err := ed25519.GenerateKey(nil)
@@ -227,15 +249,7 @@ func TestOptOutBySignature(t *testing.T) {
 	e.setPage("www.example.com/.well-known/did.json", didDocument("did:web:www.example.com", public))
 	signed := func(host, keyID string, key ed25519.PrivateKey, nonce string) bufferedResponse {
 		t.Helper()
-		r, err := http.NewRequest("POST", e.base+"/api/v1/services/"+host+"/opt-out", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := httpsig.Sign(r, nil, key, httpsig.SignOptions{KeyID: keyID, Nonce: nonce}); err != nil {
-			t.Fatal(err)
-		}
-		return e.request("POST", "/api/v1/services/"+host+"/opt-out", "",
-			"Signature-Input", r.Header.Get("Signature-Input"), "Signature", r.Header.Get("Signature"))
+		return e.sendSigned(host, "opt-out", keyID, key, nonce)
 	}
 	_, stranger, err := ed25519.GenerateKey(nil)
 	if err != nil {
@@ -299,14 +313,7 @@ func TestRecrawl(t *testing.T) {
 		key    ed25519.PrivateKey
 		status int
 	}{{stranger, 401}, {private, 202}, {private, 429}} {
-		r, err := http.NewRequest("POST", e.base+"/api/v1/services/www.example.com/recrawl", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := httpsig.Sign(r, nil, c.key, httpsig.SignOptions{KeyID: "did:web:www.example.com#key-1"}); err != nil {
-			t.Fatal(err)
-		}
-		got := e.request("POST", "/api/v1/services/www.example.com/recrawl", "", "Signature-Input", r.Header.Get("Signature-Input"), "Signature", r.Header.Get("Signature"))
+		got := e.sendSigned("www.example.com", "recrawl", "did:web:www.example.com#key-1", c.key, "")
 		if got.StatusCode != c.status {
 			t.Errorf("signed: %s %s, want %d", got.Status, got.body, c.status)
 		}

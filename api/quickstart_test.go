@@ -9,7 +9,7 @@ import (
 	"gazetteer/internal/need"
 )
 
-// TestQuickstarts runs the programs of docs/quickstart, which go from a search to a call and to an
+// TestQuickstarts runs the programs of docs/quickstart, which go from words to a call and to an
 // inbox, against a server with an agent.
 func TestQuickstarts(t *testing.T) {
 	h := newTestServer(t, options{})

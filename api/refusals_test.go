@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,13 +53,19 @@ func TestHostilePathParameters(t *testing.T) {
 		"/api/v1/agents/{}/keys", "/api/v1/agents/{}/attestations", "/api/v1/agents/{}/graph", "/api/v1/agents/{}/dependents", "/api/v1/agents/{}/history",
 		"/api/v1/agents/{}/domains", "/api/v1/agents/{}/evidence", "/api/v1/agents/by-username/{}", "/agents/{}/did.json", "/api/v1/agents/{}/application", "/api/v1/agents/{}/export", "/api/v1/reports/{}", "/1.0/identifiers/{}", "/log/tile/{}", "/log/{}",
 	}
+	methods := map[string][]string{"/api/v1/agents/{}": {"GET", "PUT"}, "/api/v1/agents/{}/domains/a.example": {"DELETE"}}
+	for _, action := range []string{"keys", "recovery", "deactivate", "reports", "attest"} {
+		methods["/api/v1/agents/{}/"+action] = []string{"POST"}
+	}
+	for _, template := range templates {
+		if !slices.Contains(methods[template], "GET") {
+			methods[template] = append(methods[template], "GET")
+		}
+	}
 	for what, value := range hostile {
-		for _, template := range templates {
+		for template := range methods {
 			path := strings.ReplaceAll(template, "{}", value)
-			for _, method := range []string{"GET", "PUT"} {
-				if method == "PUT" && template != "/api/v1/agents/{}" {
-					continue
-				}
+			for _, method := range methods[template] {
 				r := h.request(method, path, `{"description": "x"}`, "Content-Type", jsonType)
 				if r.StatusCode != 400 && r.StatusCode != 404 {
 					t.Errorf("%s: %s %.100s: %s, want 400 or 404", what, method, path, r.Status)
@@ -158,6 +165,25 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// TestRefusalsShowTheValue checks that the refusal of a parameter names the value and the allowed ones.
+func TestRefusalsShowTheValue(t *testing.T) {
+	h := newTestServer(t, options{})
+	for path, want := range map[string]string{
+		"/api/v1/orchestrate?q=book&join=liked": `join: "liked" is not one of proved, mutual, claimed`,
+		"/api/v1/services?limit=0":              "limit: 0 is not between 1 and 100",
+		"/api/v1/services?limit=101":            "limit: 101 is not between 1 and 100",
+		"/api/v1/audit/verify?from=-1":          "from: -1 is less than 0",
+	} {
+		if p := h.get(path, 400).problem(t); p.Detail != want {
+			t.Errorf("%s is refused with %q, want %q", path, p.Detail, want)
+		}
+	}
+	r := h.request("POST", "/api/v1/validate", "{}", "Content-Type", jsonType)
+	if text := string(r.body); r.StatusCode != 200 || strings.Contains(text, "--as") || !strings.Contains(text, "the parameter as: ai") {
+		t.Errorf("a document of no kind is answered with %s %s", r.Status, text)
+	}
+}
+
 // TestQueryErrorsHaveColumn asks whether a bad query is pointed at.
 func TestQueryErrorsHaveColumn(t *testing.T) {
 	h := newTestServer(t, options{})
@@ -242,6 +268,9 @@ func TestForeignPages(t *testing.T) {
 	}{
 		{"OPTIONS", "/api/v1/search", "GET", "*"},
 		{"OPTIONS", "/api/v1/agents/" + agent.AirID, "GET", "*"},
+		{"OPTIONS", "/api/v1/agents/" + agent.AirID, "HEAD", "*"},
+		{"OPTIONS", "/api/v1/changes/stream", "GET", "*"},
+		{"OPTIONS", "/api/v1/changes/stream", "HEAD", ""},
 		{"OPTIONS", "/api/v1/agents/" + agent.AirID, "PUT", ""},
 		{"OPTIONS", "/api/v1/search", "POST", "*"},
 		{"OPTIONS", "/api/v1/explore", "POST", "*"},

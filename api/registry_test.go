@@ -520,7 +520,19 @@ func TestLogOverHTTP(t *testing.T) {
 		"/log/entries": 400, "/log/entries?key=agent/AIR-0000-0000-0000": 200, "/log/proof?index=0": 200, "/log/consistency?old=9": 404, "/log/checkpoint?x=1": 400,
 		"/api/v1/audit/verify?from=-1": 400,
 	} {
-		h.get(path, status)
+		r := h.get(path, status)
+		if status == 200 {
+			continue
+		}
+		if p := r.problem(t); p.Code == "" || p.Type == "" || p.Status != status || p.Detail == "" {
+			t.Errorf("%s is refused with %s", path, r.body)
+		}
+	}
+	if r := h.get("/log/entries?key=", 400); r.problem(t).Code != "bad-parameter" || r.problem(t).Where == nil || r.problem(t).Where.Parameter != "key" {
+		t.Errorf("an empty key is refused with %s", r.body)
+	}
+	if r := h.get("/log/tile/x", 404); r.problem(t).Code != "not-in-log" {
+		t.Errorf("an unknown tile is refused with %s", r.body)
 	}
 }
 

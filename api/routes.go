@@ -21,7 +21,7 @@ import (
 
 // publicRoutes declares the routes for everybody.
 func (a *API) publicRoutes(publicURL string) error {
-	h := a.Describe(a.Public, "Gazetteer", "The search engine and registry of the agent web. Every GET answers HEAD and "+
+	h := a.Describe(a.Public, "Gazetteer", "The search engine and registry of the agent web. Every GET that is no stream answers HEAD and "+
 		"OPTIONS too, carries a strong ETag and takes If-None-Match. Every refusal is a problem document whose code is "+
 		"explained in x-problems.", publicURL)
 	a.searchRoutes(h)

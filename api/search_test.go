@@ -116,7 +116,16 @@ func TestHitForms(t *testing.T) {
 	if explained["query"] == nil || hits[0].(map[string]any)["why"] == nil || short[0].(map[string]any)["why"] != nil {
 		t.Errorf("explained: %v", hits[0])
 	}
-	_, hits, _ = read("&fields=host,provenance&fields=why")
+	if page["classes"] == nil || page["far_below"] == nil {
+		t.Errorf("the short form has the members %q", slices.Sorted(maps.Keys(page)))
+	}
+	partial, hits, _ := read("&fields=host,provenance&fields=why")
+	if partial["classes"] != nil || partial["far_below"] != nil {
+		t.Errorf("the partial form has the members %q", slices.Sorted(maps.Keys(partial)))
+	}
+	if partial, _, _ := read("&fields=fit"); partial["far_below"] == nil {
+		t.Error("the fit is without the one below which a hit is far")
+	}
 	for i, hit := range hits {
 		if members := slices.Sorted(maps.Keys(hit.(map[string]any))); !slices.Equal(members, []string{"host", "id", "provenance", "why"}) {
 			t.Errorf("chosen were host, provenance and why, and the members are %q", members)

@@ -169,6 +169,10 @@ func (a *API) searchPageOf(ctx context.Context, s searchRequest, r index.Result,
 	if s.form.whole {
 		return SearchPage{Hits: hits, PageState: state, Services: r.Services, Query: viewQuery(s.query)}, nil
 	}
+	state.Classes = nil // who names fields asks for operations alone
+	if !slices.Contains(s.form.members, "fit") {
+		state.FarBelow = 0
+	}
 	page := PartialPage{Hits: make([]PartialHit, len(hits)), PageState: state}
 	for i := range hits {
 		page.Hits[i] = PartialHit{&hits[i], s.form.members}

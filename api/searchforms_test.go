@@ -8,6 +8,7 @@ import (
 
 	"gazetteer/api"
 	"gazetteer/call"
+	"gazetteer/document"
 	"gazetteer/protocol"
 )
 
@@ -158,6 +159,12 @@ func TestExportContainsOperationOnce(t *testing.T) {
 	p := h.post("/api/v1/export", fmt.Sprintf(`{"as": "mcp", "operations": [%q, %q]}`, id, strings.ToUpper(host)+"./"+rest), 400).problem(t)
 	if p.Code != "bad-field" || p.Where == nil || p.Where.Pointer != "/operations/1" {
 		t.Errorf("%+v at %+v", p, p.Where)
+	}
+	// The MCP server gives ids that are percent-encoded, and REST exports them, too.
+	h.publish("inn.example", document.AI, "application/json", `{"aiendpoint": "1.0", "service": {"name": "Inn", "description": "Rooms."},
+ "capabilities": [{"id": "book a room", "description": "Books a room", "endpoint": "/rooms", "method": "POST"}]}`, seen)
+	if r := h.post("/api/v1/export", `{"as": "curl", "operations": ["inn.example/ai/book%20a%20room"]}`, 200); !strings.Contains(string(r.body), "/rooms'") {
+		t.Errorf("an encoded id is exported as %s", r.body)
 	}
 }
 

@@ -148,7 +148,7 @@ func TestManyFollowers(t *testing.T) {
 		for i := range conns {
 			conns[i] = listener.dial()
 			defer conns[i].Close()
-			fmt.Fprintf(conns[i], "GET /api/v1/status/stream HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 198.51.%d.%d\r\n\r\n", i/250, i%250)
+			fmt.Fprintf(conns[i], "GET /api/v1/status/stream HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: %d.%d.1.1\r\n\r\n", 11+i/250, i%250)
 			if i%2 == 0 {
 				go func() {
 					in := bufio.NewReaderSize(conns[i], 512)

@@ -17,17 +17,23 @@ import (
 	"gazetteer/store"
 )
 
-// withCrawler gives the server a crawler that runs nothing, and a door to it.
+// withCrawler gives the server a crawler that runs nothing, and a way to submit hosts to it.
 func withCrawler(t *testing.T, o answer.SubmitterOptions) *testServer {
 	t.Helper()
 	h := newTestServer(t, options{})
+	h.addSubmitter(o)
+	return h
+}
+
+// addSubmitter gives the server a way to submit hosts to a crawler that runs nothing.
+func (h *testServer) addSubmitter(o answer.SubmitterOptions) {
+	h.t.Helper()
 	c, err := crawler.New(crawler.Options{Store: h.store, UserAgent: "Gazetteer/test"})
 	if err != nil {
-		t.Fatal(err)
+		h.t.Fatal(err)
 	}
 	o.Add = c.Add
 	h.answers.Submitter = answer.NewSubmitter(o)
-	return h
 }
 
 func (h *testServer) submit(hosts ...string) ([]answer.Submission, bufferedResponse) {
@@ -115,7 +121,7 @@ func TestSubmitAddresses(t *testing.T) {
 }
 
 func TestSubmitTooMuch(t *testing.T) {
-	h := withCrawler(t, answer.SubmitterOptions{PerClient: 6, PerDomain: 3, Limits: &limit.Set{Now: func() time.Time { return seen }}})
+	h := withCrawler(t, answer.SubmitterOptions{PerClient: 7, PerDomain: 2, Limits: &limit.Set{Now: func() time.Time { return seen }}})
 	names := func(domain string, n int) []string {
 		var out []string
 		for i := range n {
@@ -133,22 +139,22 @@ func TestSubmitTooMuch(t *testing.T) {
 		return n
 	}
 	got, r := h.submit(names("one.example.com", 5)...)
-	if count(got, "waiting") != 3 || count(got, "refused") != 2 || !strings.Contains(got[4].Detail, "below example.com") {
+	if count(got, "waiting") != 4 || count(got, "refused") != 1 || !strings.Contains(got[4].Detail, "below example.com") {
 		t.Fatalf("five of one domain: %s %s", r.Status, r.body)
 	}
 	// Known ones cost nothing.
-	if got, _ = h.submit(names("one.example.com", 3)...); count(got, "waiting") != 3 {
+	if got, _ = h.submit(names("one.example.com", 4)...); count(got, "waiting") != 4 {
 		t.Errorf("known hosts: %+v", got)
 	}
-	got, _ = h.submit(names("example.org", 3)...)
-	if count(got, "waiting") != 1 || !strings.Contains(got[2].Detail, "too many hosts were submitted") {
+	got, _ = h.submit(names("example.org", 4)...)
+	if count(got, "waiting") != 3 || !strings.Contains(got[3].Detail, "your network has sent too many new hosts") {
 		t.Errorf("the client's budget: %+v", got)
 	}
 	_, r = h.submit("one-more.example.net")
 	if r.StatusCode != http.StatusTooManyRequests || r.Header.Get("Retry-After") == "" {
 		t.Errorf("nothing left: %s %s", r.Status, r.body)
 	}
-	if policy, left := r.Header.Get("RateLimit-Policy"), r.Header.Get("RateLimit"); policy != `"submissions";q=6;w=3600` || !strings.HasPrefix(left, `"submissions";r=0;t=`) {
+	if policy, left := r.Header.Get("RateLimit-Policy"), r.Header.Get("RateLimit"); policy != `"submissions";q=7;w=3600` || !strings.HasPrefix(left, `"submissions";r=0;t=`) {
 		t.Errorf("the headers say %s and %s", policy, left)
 	}
 }

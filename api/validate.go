@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humagin"
@@ -103,6 +104,10 @@ func (a *API) validateDocument(ctx context.Context, in *validateInput) (*route.O
 }
 
 func viewResult(j answer.ValidationResult) ResultView {
+	j.Findings = slices.Clone(j.Findings) // others may hold them, too
+	for i := range j.Findings {           // the help is written for the command
+		j.Findings[i].Help = strings.Replace(j.Findings[i].Help, "name it with --as ", "name it with the parameter as: ", 1)
+	}
 	return ResultView{
 		Input: j.Input, Kind: j.Kind, Valid: j.Valid, Level: j.Level, Findings: answer.OrEmpty(j.Findings), Groups: lint.GroupFindings(j.Findings),
 		Operations: j.Operations, Tokens: j.Tokens,

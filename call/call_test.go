@@ -33,16 +33,44 @@ func TestHow(t *testing.T) {
 	if got, want := h.String(), "POST https://ristorante.example/tables/{id}"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if got, want := h.Inputs(), "id* (string in path), seats* (integer in body), wishes (free text in body), lang* (in query)"; got != want {
+	if got, want := h.Inputs(), "path: id* (string); body: seats* (integer), wishes (free text); query: lang*"; got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 	if h.MediaType != "application/json" || h.Auth != "oauth2" || len(h.Missing) > 0 {
 		t.Errorf("got %+v", h)
 	}
 	line, ok := h.Curl()
-	want := `curl --globoff --request POST 'https://ristorante.example/tables/{id}?lang={lang}' --header 'Content-Type: application/json' --data-raw '{"seats":0}'`
+	want := `curl --globoff --request POST 'https://ristorante.example/tables/{id}?lang={lang}' --header 'Authorization: Bearer {token}' --header 'Content-Type: application/json' --data-raw '{"seats":1}'`
 	if !ok || line != want {
 		t.Errorf("got  %s\nwant %s", line, want)
+	}
+}
+
+// TestProgramsFitTheDocument checks that a program has the header for the credentials, values that the
+// document allows, and no parameter that is optional.
+func TestProgramsFitTheDocument(t *testing.T) {
+	search := document.Operation{Call: document.Call{Protocol: "http", Method: "GET", URL: "https://a.example/s"}, Parameters: []document.Parameter{
+		{Name: "unit", In: "query", Required: true, Sample: `"metric & c"`}, {Name: "days", In: "query", Required: true, Sample: "5"}, {Name: "page", In: "query"},
+	}}
+	book := document.Operation{Call: document.Call{Protocol: "http", Method: "POST", URL: "https://a.example/b"}, Parameters: []document.Parameter{
+		{Name: "size", In: "body", Type: "integer", Sample: "2"}, {Name: "tier", In: "body", Sample: `"it's gold"`}, {Name: "page", In: "query"},
+	}}
+	for _, c := range []struct {
+		operation document.Operation
+		service   document.Service
+		want      string
+	}{
+		{search, document.Service{}, `'https://a.example/s?unit=metric%20%26%20c&days=5'`},
+		{search, document.Service{Auth: "none", AuthHeader: "X-Key"}, `'https://a.example/s?unit=metric%20%26%20c&days=5'`},
+		{search, document.Service{Auth: "apikey", AuthHeader: "X-Key"}, `'https://a.example/s?unit=metric%20%26%20c&days=5' --header 'X-Key: {api_key}'`},
+		{search, document.Service{Auth: "apikey", AuthHeader: "X: '$(x)"}, `'https://a.example/s?unit=metric%20%26%20c&days=5' --header '{header}: {api_key}'`},
+		{search, document.Service{Auth: "bearer"}, `'https://a.example/s?unit=metric%20%26%20c&days=5' --header 'Authorization: Bearer {token}'`},
+		{search, document.Service{Auth: "magic"}, `'https://a.example/s?unit=metric%20%26%20c&days=5'`},
+		{book, document.Service{}, `--request POST 'https://a.example/b' --header 'Content-Type: application/json' --data-raw '{"size":2,"tier":"it\u0027s gold"}'`},
+	} {
+		if line, ok := call.Of(c.operation, c.service).Curl(); !ok || line != "curl --globoff "+c.want {
+			t.Errorf("%+v: got %s\nwant %s", c.service, line, c.want)
+		}
 	}
 }
 
@@ -133,7 +161,7 @@ func TestLinesAreSafeToPaste(t *testing.T) {
 	}
 	for _, bad := range hostile {
 		h := call.How{Protocol: "http", Method: "POST", URL: "https://a.example/" + bad + "/{" + bad + "}?q=" + bad, MediaType: "application/json", Parameters: []call.PlacedParameter{
-			{Name: bad, In: "query"}, {Name: bad, In: "body"}, {Name: bad + "2", In: "body", Type: bad}, {Name: bad, In: "path"}, {Name: bad, In: "header"}, {Name: "X-Token", In: "header"},
+			{Name: bad, In: "query", Required: true}, {Name: bad, In: "body", Required: true}, {Name: bad + "2", In: "body", Type: bad, Required: true}, {Name: bad, In: "path"}, {Name: bad, In: "header"}, {Name: "X-Token", In: "header", Required: true},
 		}}
 		line, ok := h.Curl()
 		if !ok {
@@ -198,7 +226,7 @@ func FuzzCurl(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, address, name, kind string) {
 		h := call.How{Protocol: "http", Method: "PUT", URL: address, MediaType: "application/json", Parameters: []call.PlacedParameter{
-			{Name: name, In: "query"}, {Name: name, In: "body", Type: kind}, {Name: name, In: "header"},
+			{Name: name, In: "query", Required: true, Sample: kind}, {Name: name, In: "body", Type: kind, Required: true}, {Name: name, In: "header", Required: true},
 		}}
 		if line, ok := h.Curl(); ok {
 			checkLine(t, line)

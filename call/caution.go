@@ -28,10 +28,10 @@ type sourceText struct{ field, text string }
 func collectTexts(o document.Operation, s document.Service) []sourceText {
 	texts := []sourceText{
 		{"intent", o.Intent}, {"outcome", o.Outcome}, {"description of what it returns", o.Returns}, {"id", o.ID}, {"path", o.Path},
-		{"address", o.Call.URL}, {"name of the service", s.Name}, {"description of the service", s.Description}, {"authentication of the service", s.Auth},
+		{"address", o.Call.URL}, {"name of the service", s.Name}, {"description of the service", s.Description}, {"authentication of the service", s.Auth}, {"header for the authentication of the service", s.AuthHeader},
 	}
 	for _, p := range o.Parameters {
-		texts = append(texts, sourceText{"name of a parameter", p.Name}, sourceText{"type of a parameter", p.Type}, sourceText{"description of a parameter", p.Description})
+		texts = append(texts, sourceText{"name of a parameter", p.Name}, sourceText{"type of a parameter", p.Type}, sourceText{"description of a parameter", p.Description}, sourceText{"sample of a parameter", p.Sample})
 	}
 	for _, e := range o.Errors {
 		texts = append(texts, sourceText{"name of an error", e})

@@ -30,8 +30,8 @@ func TestProgramsCall(t *testing.T) {
 	}{
 		"a read": {call.How{Protocol: "http", Method: "GET", URL: server.URL + "/tables", Parameters: []call.PlacedParameter{{Name: "day", In: "query", Required: true}, {Name: "X-Place", In: "header", Required: true}}},
 			"GET /tables|day={day}|{X-Place}|"},
-		"a write": {call.How{Protocol: "http", Method: "POST", URL: server.URL + "/tables", MediaType: "application/json", Parameters: []call.PlacedParameter{{Name: `"); process.exit(7) //\`, In: "body"}, {Name: "Gäste", In: "body", Type: "integer"}}},
-			`POST /tables|||{"\"); process.exit(7) //\\":"{\"); process.exit(7) //\\}","Gäste":0}`},
+		"a write": {call.How{Protocol: "http", Method: "POST", URL: server.URL + "/tables", MediaType: "application/json", Parameters: []call.PlacedParameter{{Name: `"); process.exit(7) //\`, In: "body"}, {Name: "Gäste", In: "body", Type: "integer", Sample: "3"}}},
+			`POST /tables|||{"\"); process.exit(7) //\\":"{\"); process.exit(7) //\\}","Gäste":3}`},
 	} {
 		for language, run := range map[string]struct {
 			write   func() (string, bool)

@@ -61,12 +61,15 @@ func (h How) sampleRequest() (sampleRequest, bool) {
 		return sampleRequest{}, false
 	}
 	r.method, r.address = method, address
+	if name, value := h.authHeader(); name != "" {
+		r.headers = append(r.headers, [2]string{name, value})
+	}
 	var asked []string
 	body := map[string]any{}
 	for _, p := range wantedParameters(h.Parameters) {
 		switch p.In {
 		case "query":
-			asked = append(asked, percentEncode(p.Name, "")+"={"+percentEncode(p.Name, "")+"}")
+			asked = append(asked, percentEncode(p.Name, "")+"="+sampleText(p))
 		case "header":
 			if headerName.MatchString(p.Name) {
 				r.headers = append(r.headers, [2]string{p.Name, "{" + p.Name + "}"})
@@ -97,25 +100,69 @@ var (
 // maxSample is how many parameters a line shows.
 const maxSample = 30
 
-// wantedParameters returns the parameters that must be given, or all when none must.
+// wantedParameters returns the parameters that must be given. If none must, it returns those of the
+// body, because a request without any data rarely means something.
 func wantedParameters(all []PlacedParameter) []PlacedParameter {
-	var required []PlacedParameter
+	var required, inBody []PlacedParameter
 	for _, p := range all {
-		if p.Required {
+		switch {
+		case p.Required:
 			required = append(required, p)
+		case p.In == "body":
+			inBody = append(inBody, p)
 		}
 	}
 	if len(required) == 0 {
-		required = all
+		required = inBody
 	}
 	return required[:min(len(required), maxSample)]
 }
 
-// sampleValue is a value of a parameter's type to begin with.
+// authHeader returns the header that authenticates a caller, with {name} in place of the credentials;
+// "" if the service needs none, or its document does not tell the header.
+func (h How) authHeader() (name, value string) {
+	switch strings.ToLower(h.Auth) {
+	case "", "none":
+		return "", ""
+	case "bearer", "oauth2":
+		return "Authorization", "Bearer {token}"
+	case "apikey":
+		if h.AuthHeader == "" { // the document lacks it (AI507)
+			return "{header}", "{api_key}"
+		}
+		return h.AuthHeader, "{api_key}"
+	default:
+		return h.AuthHeader, "{credentials}"
+	}
+}
+
+// sampleText is the value of a parameter of the query: a sample, or {name}.
+func sampleText(p PlacedParameter) string {
+	if value, ok := decodeSample(p).(string); ok {
+		return percentEncode(value, "")
+	}
+	if p.Sample != "" {
+		return percentEncode(p.Sample, "")
+	}
+	return "{" + percentEncode(p.Name, "") + "}"
+}
+
+// decodeSample returns the sample of a parameter, nil if it has none.
+func decodeSample(p PlacedParameter) (value any) {
+	if json.Unmarshal([]byte(p.Sample), &value) != nil {
+		return nil
+	}
+	return value
+}
+
+// sampleValue is a value of a parameter's type to begin with: a sample, or {name} for a text.
 func sampleValue(p PlacedParameter) any {
+	if value := decodeSample(p); value != nil {
+		return value
+	}
 	switch strings.ToLower(p.Type) {
 	case "integer", "number":
-		return 0
+		return 1
 	case "boolean":
 		return false
 	case "array":

@@ -25,6 +25,8 @@ type How struct {
 	MediaType string `json:"media_type,omitempty" doc:"of the body, if it has a parameter"`
 	// Auth says how callers authenticate, in the words of the document.
 	Auth string `json:"auth,omitempty" doc:"how callers prove who they are, in the words of the document"`
+	// AuthHeader is the header for the credentials, if the document names one.
+	AuthHeader string `json:"auth_header,omitempty" doc:"the header for the credentials, if the document names one"`
 	// HTTPBinding is the address for the HTTP binding of AGIS (section 10.1) of an operation over
 	// AGTP: a POST with the headers X-AGIS-Method and X-AGIS-Grammar. "" for operations over HTTP,
 	// and if OnlyAGTP is set.
@@ -45,11 +47,17 @@ type PlacedParameter struct {
 	In       string `json:"in,omitempty" doc:"path, query, body or header; absent where the document does not settle it"`
 	Type     string `json:"type,omitempty"`
 	Required bool   `json:"required,omitempty"`
+	// Sample is a value that the document allows, in JSON: see [document.Parameter]. Programs that are
+	// written for people and models show it; answers have the schema.
+	Sample string `json:"-"`
 }
 
 // Of returns how to call an operation of a service.
 func Of(o document.Operation, s document.Service) How {
 	h := How{Protocol: o.Call.Protocol, Method: o.Call.Method, URL: o.Call.URL, Auth: s.Auth}
+	if headerName.MatchString(s.AuthHeader) {
+		h.AuthHeader = s.AuthHeader
+	}
 	if h.Protocol == "agtp" {
 		h.Method, h.Target = o.Verb, o.Path
 		var err error
@@ -72,7 +80,7 @@ func Of(o document.Operation, s document.Service) How {
 		case "body":
 			h.MediaType = "application/json"
 		}
-		h.Parameters = append(h.Parameters, PlacedParameter{p.Name, in, p.Type, p.Required})
+		h.Parameters = append(h.Parameters, PlacedParameter{p.Name, in, p.Type, p.Required, p.Sample})
 	}
 	if h.Method == "" {
 		h.Missing = append(h.Missing, "the method")
@@ -131,25 +139,29 @@ func (h How) String() string {
 	return strings.TrimSpace(strings.Join(words, " "))
 }
 
-// Inputs lists the parameters in one line, each with its type and place; a star marks required
-// ones.
+// Inputs lists the parameters in one line: after each place its parameters with their types. A star
+// marks required ones.
 func (h How) Inputs() string {
-	parts := make([]string, len(h.Parameters))
-	for i, p := range h.Parameters {
-		parts[i] = p.Name
+	var places []string
+	lists := map[string][]string{}
+	for _, p := range h.Parameters {
+		text := p.Name
 		if p.Required {
-			parts[i] += "*"
+			text += "*"
 		}
-		if about := strings.TrimSpace(p.Type + " " + p.where()); about != "" {
-			parts[i] += " (" + about + ")"
+		if p.Type != "" {
+			text += " (" + p.Type + ")"
+		}
+		if lists[p.In] == nil {
+			places = append(places, p.In)
+		}
+		lists[p.In] = append(lists[p.In], text)
+	}
+	parts := make([]string, len(places))
+	for i, place := range places {
+		if parts[i] = strings.Join(lists[place], ", "); place != "" {
+			parts[i] = place + ": " + parts[i]
 		}
 	}
-	return strings.Join(parts, ", ")
-}
-
-func (p PlacedParameter) where() string {
-	if p.In == "" {
-		return ""
-	}
-	return "in " + p.In
+	return strings.Join(parts, "; ")
 }

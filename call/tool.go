@@ -99,11 +99,11 @@ func newTool(o ToolSource, name string) Tool {
 // safeHow is [Of] without texts that address a model, because a tool also contains its call.
 func safeHow(o ToolSource) How {
 	operation, service := o.Operation, o.Service
-	operation.Path, operation.Call.URL, service.Auth = DropInstruction(operation.Path), DropInstruction(operation.Call.URL), DropInstruction(service.Auth)
+	operation.Path, operation.Call.URL, service.Auth, service.AuthHeader = DropInstruction(operation.Path), DropInstruction(operation.Call.URL), DropInstruction(service.Auth), DropInstruction(service.AuthHeader)
 	operation.Parameters = nil
 	for _, p := range o.Operation.Parameters {
 		if p.Name = DropInstruction(p.Name); p.Name != "" {
-			p.Type = DropInstruction(p.Type)
+			p.Type, p.Sample = DropInstruction(p.Type), DropInstruction(p.Sample)
 			operation.Parameters = append(operation.Parameters, p)
 		}
 	}

@@ -39,6 +39,13 @@ func TestCrawlerRefusesPrivateAddresses(t *testing.T) {
 			t.Errorf("%s: %s", host, r.Summary)
 		}
 	}
+	blocked := 0
+	for _, outcomes := range w.crawler.Metrics().Outcomes {
+		blocked += outcomes[fetch.BlockedAddress]
+	}
+	if blocked < 3 {
+		t.Errorf("the metrics count %d blocked addresses", blocked)
+	}
 	if r := w.visit("unknown.test"); !strings.HasPrefix(r.Summary, "dns: ") {
 		t.Errorf("unknown.test: %s", r.Summary)
 	}

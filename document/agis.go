@@ -143,12 +143,12 @@ func (r *agisReader) readParameters(e agis.Endpoint) []Parameter {
 		declared[p.Name] = true
 		q := Parameter{
 			Name: p.Name, Type: p.Type, Required: p.Required || inPath[p.Name],
-			Description: joinDescription(p.Description, p.Hints),
+			Description: joinDescription(p.Description, p.Hints), Sample: p.Sample,
 		}
 		if inPath[p.Name] {
 			q.In = "path"
 		}
-		if !r.spendBytes(len(q.Name) + len(q.Type) + len(q.Description)) {
+		if !r.spendBytes(len(q.Name) + len(q.Type) + len(q.Description) + len(q.Sample)) {
 			break
 		}
 		out = append(out, q)

@@ -49,7 +49,7 @@ func aiService(ai *aidiscovery.Document) Service {
 		s.Languages = []string{"en"} // AI Discovery §3.2: the default
 	}
 	if ai.Auth != nil {
-		s.Auth, s.Docs = ai.Auth.Type, ai.Auth.Docs
+		s.Auth, s.AuthHeader, s.Docs = ai.Auth.Type, ai.Auth.Header, ai.Auth.Docs
 	}
 	return s
 }
@@ -123,7 +123,7 @@ func aiParameters(c aidiscovery.Capability) []Parameter {
 		declared[p.Name] = true
 		out = append(out, Parameter{
 			Name: p.Name, Type: p.Type, Required: p.Required || inPath[p.Name],
-			Description: joinDescription(p.Description, p.Constraints), In: elsewhere,
+			Description: joinDescription(p.Description, p.Constraints), In: elsewhere, Sample: p.Meaning().Sample(p.Type),
 		})
 		if inPath[p.Name] {
 			out[len(out)-1].In = "path"

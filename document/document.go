@@ -114,8 +114,10 @@ type Service struct {
 	// copies those of the summary to the full document, see [Protocols].
 	Protocols []string `json:"protocols,omitempty"`
 	Auth      string   `json:"auth,omitempty"` // AI Discovery auth.type
-	Docs      string   `json:"docs,omitempty"` // documentation URL
-	AGTP      string   `json:"agtp,omitempty"` // agtp:// address
+	// AuthHeader is the header for the credentials (AI Discovery auth.header).
+	AuthHeader string `json:"auth_header,omitempty"`
+	Docs       string `json:"docs,omitempty"` // documentation URL
+	AGTP       string `json:"agtp,omitempty"` // agtp:// address
 }
 
 // An Operation is one thing that a service can be asked to do: the unit of search.
@@ -163,6 +165,9 @@ type Parameter struct {
 	// In is the location of the parameter in an HTTP call: "path", "query" or "body"; "" if the
 	// document does not say.
 	In string `json:"in,omitempty"`
+	// Sample is a value that the document gives as an example, as the default, in an enumeration or
+	// as the minimum, in JSON; "" if it gives none.
+	Sample string `json:"sample,omitempty"`
 }
 
 // Call says how to invoke an operation, as far as its document says.

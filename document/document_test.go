@@ -61,7 +61,7 @@ func TestReadAI(t *testing.T) {
 	}
 	wantService := document.Service{
 		Name: "Shop", Description: "Sells things.", Categories: []string{"ecommerce"}, Languages: []string{"en"},
-		Auth: "apikey", Docs: "https://example.com/docs",
+		Auth: "apikey", AuthHeader: "X-API-Key", Docs: "https://example.com/docs",
 	}
 	if !reflect.DeepEqual(d.Service, wantService) {
 		t.Errorf("service %+v, want %+v", d.Service, wantService)
@@ -72,7 +72,7 @@ func TestReadAI(t *testing.T) {
 			Effect: document.EffectUnknown, Pointer: "/capabilities/0",
 			Parameters: []document.Parameter{
 				{Name: "id", Type: "string", Required: true, Description: "product id", In: "path"},
-				{Name: "lang", Type: "string", Description: "language (default en)", In: "query"},
+				{Name: "lang", Type: "string", Description: "language (default en)", In: "query", Sample: `"en"`},
 			},
 			Call: document.Call{Protocol: "http", Method: "GET", URL: "https://example.com/products/{id}"},
 		},

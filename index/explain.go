@@ -102,8 +102,13 @@ func (x *Index) explainHit(t *storedDocument, o *preparedOperation, words []aske
 			}
 			if at, kind, ok := w.matchTerms(first, second); ok {
 				why.Matched = append(why.Matched, Match{Term: w.Asked, Field: entry.Field(f).String(), Kind: kind, Text: at})
-				missing = false
+				if missing = false; w.Expression {
+					break // one match tells enough of a word that nobody typed
+				}
 			}
+		}
+		if missing && w.Expression {
+			continue
 		}
 		if missing {
 			if m, ok := nearestWord(w, o); ok {

@@ -134,6 +134,7 @@ func TestEverydayRequestsFloors(t *testing.T) {
 					first++
 				}
 				if forbidden[key] {
+					t.Logf("%s: %q finds %s, place %d, far %v", c.set, q.Text, key[1], i+1, h.Far)
 					bad++
 				}
 			}

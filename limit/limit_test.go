@@ -381,3 +381,125 @@ func TestRefusedEventsAreNotKeys(t *testing.T) {
 		t.Errorf("networks of one /32 took %d of 1,000, and %d keys are counted", taken, keys)
 	}
 }
+
+// TestSharedRule checks that one /24, and after it 49 others, leave something of the rules for requests
+// that prove nothing to a network that comes later, and that it is told apart who used up what.
+func TestSharedRule(t *testing.T) {
+	alone, _ := newSet()
+	for each, all := range map[int]int{30: 600, 60: 5000, 120: 3000} {
+		if taken, err := takeAll(t, alone.Limiter(limit.SharedRule("alone", each, all)), "192.0.2.1"); taken != each || exceeded(t, err).All {
+			t.Errorf("one client alone took %d of %d, then %v", taken, each, err)
+		}
+	}
+
+	for _, rule := range []limit.Rule{
+		limit.SharedRule("owner-probes", 30, 600), limit.SharedRule("submissions", 60, 5000), limit.SharedRule("resolutions", 120, 3000),
+		limit.SharedRule("small", 30, 60), limit.SharedRule("same", 8, 8),
+	} {
+		t.Run(rule.Name, func(t *testing.T) {
+			set, _ := newSet()
+			l := set.Limiter(rule)
+			for n := range 50 {
+				taken := 0
+				for i := range 256 {
+					own, err := takeAll(t, l, fmt.Sprintf("%d.1.1.%d", 11+n, i))
+					taken += own
+					if e := exceeded(t, err); e.Wait <= 0 {
+						t.Fatalf("%+v", e)
+					}
+				}
+				if most := min(rule.Wide, rule.All/2+1); taken > most {
+					t.Errorf("/24 number %d took %d of %d", n, taken, rule.All)
+				}
+				if n > 0 && rule.All < 600 {
+					return // 50 networks may use up so few
+				}
+			}
+			if own, _ := takeAll(t, l, "198.51.100.7"); own < 1 {
+				t.Errorf("nothing of %d is left for a newcomer", rule.All)
+			}
+		})
+	}
+	set, _ := newSet()
+	lifted := set.Limiter(limit.SharedRule("lifted", -1, 100))
+	if taken, err := takeAll(t, lifted, "192.0.2.1"); taken != 100 || !exceeded(t, err).All {
+		t.Errorf("without a limit on one network it took %d, then %v", taken, err)
+	}
+}
+
+// TestTargets checks that each wider network has a few events of its own with a target, and that those
+// of others do not use them up.
+func TestTargets(t *testing.T) {
+	set, c := newSet()
+	l := set.Limiter(limit.Rule{Name: "visits", Each: 12, All: -1, Own: 4})
+	take := func(client, target string) (taken int) {
+		for l.TakeTarget(t.Context(), netip.MustParseAddr(client), target) == nil {
+			taken++
+		}
+		return taken
+	}
+	for _, test := range []struct {
+		client, target string
+		want           int
+	}{
+		{"192.0.2.1", "a.example", 16}, {"192.0.2.2", "a.example", 0}, {"198.51.100.1", "a.example", 4},
+		{"2001:db8::1", "a.example", 4}, {"2001:db8:0:9::1", "a.example", 0}, {"192.0.2.1", "b.example", 16},
+	} {
+		if got := take(test.client, test.target); got != test.want {
+			t.Errorf("%s took %d of %s, want %d", test.client, got, test.target, test.want)
+		}
+	}
+	if stats := set.Stats()[0]; stats.Refused != 6 {
+		t.Errorf("%d refusals are counted, want 6", stats.Refused)
+	}
+	c.at = c.at.Add(15 * time.Minute)
+	if got := take("198.51.100.1", "a.example"); got != 1+3 {
+		t.Errorf("after a quarter of an hour it took %d", got)
+	}
+	if err := l.TakeTarget(t.Context(), netip.Addr{}, "b.example"); err != nil { // three have returned
+		t.Error(err)
+	}
+}
+
+// TestCrowdLeavesSlots checks that one wider network, and then crowds of them, leave slots for others,
+// and that a slot that is released is free again.
+func TestCrowdLeavesSlots(t *testing.T) {
+	for name, crowd := range map[string]func(i int) string{
+		"one /24":       func(i int) string { return fmt.Sprintf("192.0.2.%d", i%256) },
+		"one /48":       func(i int) string { return fmt.Sprintf("2001:db8:1:%x::1", i) },
+		"16 /24":        func(i int) string { return fmt.Sprintf("%d.1.1.%d", 11+i%16, i/16) },
+		"a /16":         func(i int) string { return fmt.Sprintf("11.1.%d.%d", i%256, i/256) },
+		"a /32 of IPv6": func(i int) string { return fmt.Sprintf("2001:db8:%x::1", i) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			slots := (*limit.Set)(nil).Slots(limit.SlotRule{Name: "stream", All: 1024, Each: 64, Fair: 8})
+			var held []func()
+			for i := range 4096 {
+				release, err := slots.Acquire(t.Context(), netip.MustParseAddr(crowd(i)))
+				if err == nil {
+					held = append(held, release)
+				} else if e := exceeded(t, err); e.Span != 0 || e.Wait != time.Second {
+					t.Fatalf("%+v", e)
+				}
+			}
+			t.Logf("the crowd holds %d", len(held))
+			own := 0
+			for range 64 {
+				if _, err := slots.Acquire(t.Context(), netip.MustParseAddr("198.51.100.7")); err == nil {
+					own++
+				}
+			}
+			if len(held) < 64 || len(held) > 900 || own < 4 {
+				t.Errorf("the crowd holds %d, and a newcomer has %d", len(held), own)
+			}
+			for _, release := range held {
+				release()
+			}
+			if release, err := slots.Acquire(t.Context(), netip.MustParseAddr(crowd(0))); err != nil {
+				t.Errorf("after the release: %v", err)
+			} else {
+				release()
+			}
+		})
+	}
+}

@@ -21,6 +21,9 @@ type Rule struct {
 	Wide int           // of the wider network around a client ([WideNetwork]); 0: it is not counted
 	All  int           // of all together
 	Span time.Duration // an hour when 0
+	// Own is how often each wider network of clients may do it with one target before that counts
+	// against Each, see [Limiter.TakeTarget].
+	Own int
 	// MaxKeys bounds how many networks or keys are counted at a time, 20,000 when 0. Those beyond
 	// share quotas of four times Each, one for each five of MaxKeys, by wider network, so that a
 	// client with very many addresses neither pushes another one's count out of memory nor spends
@@ -37,6 +40,27 @@ type Rule struct {
 	// Kept is how much of All is kept for [Limiter.ReserveKnown].
 	Kept int
 }
+
+// SharedRule returns the rule of a quota that clients share without having proved anything: the wider
+// network around one has four times each, and no crowd of networks uses up all. A client has its whole
+// quota until three tenths of all are used.
+func SharedRule(name string, each, all int) Rule {
+	r := Rule{Name: name, Each: each, Wide: WideFactor * each, All: all}
+	if each > 0 {
+		r.Fair = min(max(all/(2*each), 1), maxFair)
+	}
+	return r
+}
+
+// WideFactor is how many times the quota of one network the wider network around it has, where a rule
+// says nothing else.
+const WideFactor = 4
+
+const (
+	maxFair = 25 // of [SharedRule]
+	// crowdedPart is the part of all below which a crowd, and not the client, is what refuses it.
+	crowdedPart = .7
+)
 
 const (
 	defaultMaxKeys = 20_000
@@ -132,6 +156,19 @@ func (l *Limiter) TakeKey(ctx context.Context, name string) error {
 	return err
 }
 
+// TakeTarget counts one event of a client that concerns a target, such as a host: against the few that
+// the client's wider network has of its own for the target, and otherwise against those of the target.
+// So what others do with the target does not keep the client from it. All of the rule must be negative.
+func (l *Limiter) TakeTarget(ctx context.Context, client netip.Addr, target string) error {
+	if l.rule.Own > 0 && client.IsValid() {
+		own := share{of: key{WideNetwork(client), target}, quota: l.rule.Own}
+		if _, err := l.reserveShares(ctx, []share{own}, countEvent|tryOnly); err == nil {
+			return nil
+		}
+	}
+	return l.TakeKey(ctx, target)
+}
+
 // ReserveKnown is [Limiter.Reserve] for a client that the caller knows: it may use what the rule
 // keeps back.
 func (l *Limiter) ReserveKnown(ctx context.Context, client netip.Addr) (*Reservation, error) {
@@ -189,6 +226,7 @@ func (l *Limiter) keyShares(k key) []share {
 const (
 	countEvent = 1 << iota
 	useKept
+	tryOnly // a refusal is not counted: something else is tried then
 )
 
 // reserveClient counts one event of a client, unless the client has no address.
@@ -220,16 +258,18 @@ func (l *Limiter) reserveShares(ctx context.Context, shares []share, how int) (*
 				reserved = float64(l.rule.Kept)
 			}
 		case s.fair > 0 && l.rule.All > 0:
-			part := max(1, float64(s.fair*l.rule.All)*left*left/float64(l.rule.Fair))
-			reserved = max(0, float64(s.quota)-part)
+			reserved = max(0, float64(s.quota)-fairPart(s.fair, l.rule.All, l.rule.Fair, left))
 			charges[i].cost = crowdCost(left, s.quota)
 		}
 		if wait := l.waitFor(s, tokens-reserved); wait > 0 && (exceeded == nil || wait > exceeded.Wait) {
-			exceeded = &ExceededError{Rule: l.rule.Name, All: s.of == key{} || tokens >= 1, Quota: s.quota, Span: l.rule.Span, Wait: wait}
+			exceeded = &ExceededError{Rule: l.rule.Name, All: s.of == key{} || s.byCrowd(tokens, left), Quota: s.quota, Span: l.rule.Span, Wait: wait}
 		}
 		if remaining := 1 + int(math.Floor((tokens-reserved-1)/float64(charges[i].cost))); remaining < state.Remaining {
 			state.Remaining, state.Quota = remaining, s.quota
 		}
+	}
+	if exceeded != nil && how&tryOnly != 0 {
+		return nil, exceeded
 	}
 	if exceeded != nil {
 		switch {
@@ -259,11 +299,23 @@ func (l *Limiter) reserveShares(ctx context.Context, shares []share, how int) (*
 	return r, nil
 }
 
+// byCrowd reports whether a share is exceeded because of others: little is left for all, or a wider
+// network that has a part of its quota left may not hold more.
+func (s share) byCrowd(tokens, left float64) bool {
+	return s.fair > 0 && (left < crowdedPart || s.fair > 1 && tokens >= 1)
+}
+
 // A charge is what one event costs a share.
 type charge struct {
 	of      key
 	limiter *rate.Limiter
 	cost    int
+}
+
+// fairPart returns how much of all a network may hold while this part of all is left: times the fair
+// part of one network, and at least one.
+func fairPart(times, all, fair int, left float64) float64 {
+	return max(1, float64(times*all)*left*left/float64(fair))
 }
 
 // crowdCost returns what an event costs a quota while this part of all is left: a quarter as much
@@ -332,7 +384,7 @@ func (l *Limiter) stats() Stats {
 // An ExceededError says that a limit was reached and nothing was done.
 type ExceededError struct {
 	Rule  string        // the name of the limit
-	All   bool          // all clients together reached it, not this one alone
+	All   bool          // all clients together reached it, or leave this one less than its quota
 	Quota int           // how often, or how many at a time
 	Span  time.Duration // within which time; 0 for a number at a time
 	Wait  time.Duration // until it may be tried again

@@ -12,6 +12,11 @@ type SlotRule struct {
 	Name string // names the limit in metrics
 	All  int    // of all together
 	Each int    // of one network of clients; 0: no bound of its own
+	// Fair, if not 0, keeps a crowd from holding All, as in [Rule]: while everything is free, a network
+	// may hold one Fair-th of All, the wider network around it two, and the IPv4 /16 or IPv6 /32 around
+	// that four; the part shrinks with the square of what is free. The first of each is admitted as long
+	// as anything is free.
+	Fair int
 	// Waiting is how many callers may wait for a slot; 0: a caller that finds none is refused at
 	// once.
 	Waiting int
@@ -25,6 +30,7 @@ type Slots struct {
 
 	mu      sync.Mutex // guards the following fields
 	each    map[netip.Prefix]int
+	entered int // callers that hold a slot or wait for one
 	waiting int
 	taken   uint64
 	refused uint64
@@ -50,46 +56,71 @@ func (s *Set) Slots(r SlotRule) *Slots {
 // caller waits. The zero address counts against All alone; so does a loopback address, because a
 // proxy on this machine asks for everybody.
 func (s *Slots) Acquire(ctx context.Context, client netip.Addr) (release func(), err error) {
-	network := netip.Prefix{}
-	if s.rule.Each > 0 && client.IsValid() && !client.IsLoopback() {
-		network = Network(client)
-	}
-	if !s.enterNetwork(network) {
-		return nil, &ExceededError{Rule: s.rule.Name, Quota: s.rule.Each, Wait: s.rule.Retry}
+	networks := s.networksOf(client)
+	if err := s.enterNetworks(networks); err != nil {
+		return nil, err
 	}
 	if !s.acquireAny(ctx) {
-		s.leaveNetwork(network)
+		s.leaveNetworks(networks)
 		return nil, &ExceededError{Rule: s.rule.Name, All: true, Quota: s.rule.All, Wait: s.rule.Retry}
 	}
 	return sync.OnceFunc(func() {
 		<-s.free
-		s.leaveNetwork(network)
+		s.leaveNetworks(networks)
 	}), nil
 }
 
-// enterNetwork counts a caller for its network, if that has room.
-func (s *Slots) enterNetwork(network netip.Prefix) bool {
-	if !network.IsValid() {
-		return true
+// networksOf returns the networks that a client's slot counts for: its own, the wider one, and the one
+// around that.
+func (s *Slots) networksOf(client netip.Addr) []netip.Prefix {
+	switch {
+	case !client.IsValid() || client.IsLoopback():
+		return nil
+	case s.rule.Fair > 0:
+		return []netip.Prefix{Network(client), WideNetwork(client), Truncate(client, 16, 32)}
+	case s.rule.Each > 0:
+		return []netip.Prefix{Network(client)}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.each[network] >= s.rule.Each {
-		s.refused++
-		return false
-	}
-	s.each[network]++
-	return true
+	return nil
 }
 
-func (s *Slots) leaveNetwork(network netip.Prefix) {
-	if !network.IsValid() {
-		return
-	}
+// slotShares are the times of the fair part, for the networks in the order of networksOf.
+var slotShares = []int{1, wideShare, crowdShare}
+
+// enterNetworks counts a caller for its networks, if they have room.
+func (s *Slots) enterNetworks(networks []netip.Prefix) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.each[network]--; s.each[network] == 0 {
-		delete(s.each, network)
+	left := max(0, float64(s.rule.All-s.entered)/float64(max(s.rule.All, 1)))
+	for i, network := range networks {
+		held := s.each[network]
+		full := i == 0 && s.rule.Each > 0 && held >= s.rule.Each
+		crowded := s.rule.Fair > 0 && float64(held+1) > fairPart(slotShares[i], s.rule.All, s.rule.Fair, left)
+		switch {
+		case !full && !crowded:
+		case full || left >= crowdedPart:
+			s.refused++
+			return &ExceededError{Rule: s.rule.Name, Quota: held, Wait: s.rule.Retry}
+		default:
+			s.all++
+			return &ExceededError{Rule: s.rule.Name, All: true, Quota: s.rule.All, Wait: s.rule.Retry}
+		}
+	}
+	s.entered++
+	for _, network := range networks {
+		s.each[network]++
+	}
+	return nil
+}
+
+func (s *Slots) leaveNetworks(networks []netip.Prefix) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.entered--
+	for _, network := range networks {
+		if s.each[network]--; s.each[network] == 0 {
+			delete(s.each, network)
+		}
 	}
 }
 

@@ -62,6 +62,10 @@ func (c *Change) rotateKey(ctx context.Context, x Rotation) error {
 		return &Refusal{Kind: ErrForbidden, Code: "recovery-set", Message: "the agent has committed to a recovery key already",
 			Help: "only a recovery changes it: otherwise a thief of the current key could replace the recovery key too"}
 	}
+	next, err := did.ParseMultikey(x.To)
+	if err != nil {
+		return FieldError("public_key", "Invalid public_key: ", err)
+	}
 	if err := CheckSigned("new_signature", x.To, x.Statement(), x.NewSignature); err != nil {
 		return err
 	}
@@ -72,10 +76,6 @@ func (c *Change) rotateKey(ctx context.Context, x Rotation) error {
 	}
 	if err := c.Agent.checkRotationCount(c.Now); err != nil {
 		return err
-	}
-	next, err := did.ParseMultikey(x.To)
-	if err != nil {
-		return FieldError("public_key", "Invalid public_key: ", err)
 	}
 	if err := c.reserveNextKey(ctx, x.From, x.To); err != nil {
 		return err

@@ -44,14 +44,13 @@ type Challenge struct {
 
 // challenges issues challenges and accepts each once. A challenge contains its expiry time and a
 // code of the registry, so unanswered challenges cost nothing. The secret of the code is new in
-// each process, so a restart invalidates all challenges.
+// each process, so a restart invalidates all challenges. All times are [Registry.SteadyTime]: a
+// clock that was ahead for a while neither ends a challenge nor makes an old one valid again.
 type challenges struct {
 	secret [32]byte
 
-	mu   sync.Mutex           // guards the following fields
+	mu   sync.Mutex           // guards the following field
 	used map[string]time.Time // answered, until they expire
-	// floor is the latest expiry of a challenge that was forgotten: none that expires as early counts.
-	floor time.Time
 }
 
 func newChallenges() *challenges {
@@ -78,16 +77,16 @@ func (c *challenges) issueChallenge(random io.Reader, expires time.Time) (string
 
 // checkChallenge checks that a challenge was issued here and has not expired.
 func (c *challenges) checkChallenge(text string, now time.Time) (expires time.Time, err error) {
-	refuse := func(code, message, got string) (time.Time, error) {
-		return time.Time{}, &Refusal{Kind: ErrUnauthorized, Code: code, Message: message, Got: got, Help: "ask for a new challenge; each can be answered once, within five minutes"}
+	refuse := func(code, message string) (time.Time, error) {
+		return time.Time{}, &Refusal{Kind: ErrUnauthorized, Code: code, Message: message, Help: "ask for a new challenge; each can be answered once, within five minutes"}
 	}
 	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
 	if err != nil || len(b) != 40 || !hmac.Equal(b[24:], c.computeMAC(b[:24])) {
-		return refuse("challenge-unknown", "the challenge is not one of this registry, or older than its last start", "")
+		return refuse("challenge-unknown", "the challenge is not one of this registry, or older than its last start")
 	}
 	expires = time.Unix(int64(binary.BigEndian.Uint64(b)), 0)
 	if !now.Before(expires) {
-		return refuse("challenge-expired", "the challenge has expired", FormatSecond(expires))
+		return refuse("challenge-expired", "the challenge has expired")
 	}
 	return expires, nil
 }
@@ -99,13 +98,7 @@ func (c *challenges) useChallenge(text string, expires, now time.Time) error {
 	for old, until := range c.used {
 		if !now.Before(until) {
 			delete(c.used, old)
-			if until.After(c.floor) {
-				c.floor = until
-			}
 		}
-	}
-	if !expires.After(c.floor) {
-		return &Refusal{Kind: ErrUnauthorized, Code: "challenge-expired", Message: "the challenge has expired", Got: FormatSecond(expires), Help: "ask for a new challenge; each can be answered once, within five minutes"}
 	}
 	if _, used := c.used[text]; used {
 		return &Refusal{Kind: ErrUnauthorized, Code: "challenge-used", Message: "the challenge was answered before", Help: "ask for a new challenge; each can be answered once"}
@@ -123,13 +116,17 @@ func (c *challenges) releaseChallenge(text string) {
 
 // Challenge returns a challenge for a registration.
 func (r *Registry) Challenge() (Challenge, error) {
-	expires := r.now().Add(challengeLifetime).UTC().Truncate(time.Second)
-	text, err := r.challenges.issueChallenge(r.rand, expires)
+	text, err := r.challenges.issueChallenge(r.rand, r.steady().Add(challengeLifetime))
 	if err != nil {
 		return Challenge{}, err
 	}
-	return Challenge{Challenge: text, Expires: expires, Statement: string(FormatStatement("registration",
+	return Challenge{Challenge: text, Expires: r.challengeExpiry(), Statement: string(FormatStatement("registration",
 		[2]string{"registry", r.host.Authority()}, [2]string{"challenge", text}, [2]string{"key", "{key}"}, [2]string{"registration", "{registration}"}))}, nil
+}
+
+// challengeExpiry returns when a challenge of now expires, for its reader.
+func (r *Registry) challengeExpiry() time.Time {
+	return r.now().Add(challengeLifetime).UTC().Truncate(time.Second)
 }
 
 // ProveRegistration checks how a registration proves possession of its key. It returns the
@@ -183,7 +180,7 @@ func (r *Registry) proveBySignature(m httpsig.Message, key ed25519.PublicKey) (*
 
 func (r *Registry) proveByChallenge(p Proof, key ed25519.PublicKey) (*Authority, func(), error) {
 	nothing := func() {}
-	now := r.now()
+	now := r.steady()
 	expires, err := r.challenges.checkChallenge(p.Challenge, now)
 	if err != nil {
 		return nil, nothing, err

@@ -55,8 +55,10 @@ type Options struct {
 	Now   func() time.Time // nil: time.Now
 	// Due returns the time by which recoveries come into force and checks are due: it does not jump
 	// with the machine's clock. Nil: Now.
-	Due  func() time.Time
-	Rand io.Reader // nil: crypto/rand; several goroutines read it at once
+	Due func() time.Time
+	// Steady returns a time that never jumps: challenges expire and pauses end by it. Nil: Now.
+	Steady func() time.Time
+	Rand   io.Reader // nil: crypto/rand; several goroutines read it at once
 }
 
 // defaultWrites is the number of writes an hour of one agent.
@@ -110,6 +112,7 @@ type Registry struct {
 	guard         AdmissionPolicy
 	log           *slog.Logger
 	now, due      func() time.Time
+	steady        func() time.Time
 	rand          io.Reader
 	challenges    *challenges
 	work          *challenges // see [Registry.NewWork]
@@ -131,7 +134,7 @@ func New(o Options) (*Registry, error) {
 	}
 	r := &Registry{store: o.Store, host: host, didPrefix: did.AgentDID(host, "").String(), baseURL: strings.TrimRight(o.BaseURL, "/"), allowLoopback: o.AllowLoopback,
 		requireProof: o.RequireProof, recoveryDelay: cmp.Or(o.RecoveryDelay, defaultRecoveryDelay), writesPerHour: cmp.Or(o.WritesPerHour, defaultWrites),
-		resolver: o.Resolver, relayKey: o.RelayKey, guard: o.Guard, log: o.Log, now: o.Now, due: o.Due, rand: o.Rand, challenges: newChallenges(), work: newChallenges()}
+		resolver: o.Resolver, relayKey: o.RelayKey, guard: o.Guard, log: o.Log, now: o.Now, due: o.Due, steady: o.Steady, rand: o.Rand, challenges: newChallenges(), work: newChallenges()}
 	for _, authority := range append([]string{host.Authority(), base.Host}, o.Authorities...) {
 		if a := httpsig.NormalAuthority(authority, base.Scheme); !slices.Contains(r.authorities, a) {
 			r.authorities = append(r.authorities, a)
@@ -148,6 +151,9 @@ func New(o Options) (*Registry, error) {
 	}
 	if r.due == nil {
 		r.due = r.now
+	}
+	if r.steady == nil {
+		r.steady = r.now
 	}
 	if r.rand == nil {
 		r.rand = rand.Reader
@@ -190,3 +196,6 @@ func (r *Registry) Timestamp() time.Time { return r.now().UTC().Truncate(time.Mi
 
 // DueTime returns the time for decisions that cannot be undone: see Options.Due.
 func (r *Registry) DueTime() time.Time { return r.due().UTC().Truncate(time.Millisecond) }
+
+// SteadyTime returns the time for intervals: see Options.Steady.
+func (r *Registry) SteadyTime() time.Time { return r.steady() }

@@ -30,16 +30,15 @@ type WorkProof struct {
 
 // NewWork returns the work for a registration. It stores nothing.
 func (r *Registry) NewWork(zeros int) (WorkProof, error) {
-	expires := r.now().Add(challengeLifetime).UTC().Truncate(time.Second)
-	text, err := r.work.issueChallenge(io.MultiReader(bytes.NewReader([]byte{byte(zeros)}), r.rand), expires)
-	return WorkProof{text, zeros, expires}, err
+	text, err := r.work.issueChallenge(io.MultiReader(bytes.NewReader([]byte{byte(zeros)}), r.rand), r.steady().Add(challengeLifetime))
+	return WorkProof{text, zeros, r.challengeExpiry()}, err
 }
 
 // UseWork checks a solution of [SolveWork], marks its challenge as used, and returns a function to
 // call when the registration fails. The error is a [*Refusal].
 func (r *Registry) UseWork(solution string, key ed25519.PublicKey) (release func(), err error) {
 	challenge, _, _ := strings.Cut(solution, ".")
-	now := r.now()
+	now := r.steady()
 	expires, err := r.work.checkChallenge(challenge, now)
 	if err != nil {
 		return nil, err

@@ -125,8 +125,8 @@ type Queue interface {
 	// envelopes it deleted. Ids that are not there are ignored.
 	Acknowledge(ctx context.Context, inbox string, ids []string) (int, error)
 	// Expire deletes up to limit envelopes that expired before now, and forgets replay entries that
-	// are older than the window. It returns how many envelopes it deleted.
-	Expire(ctx context.Context, now time.Time, limit int) (int, error)
+	// were older than the window at the time forget. It returns how many envelopes it deleted.
+	Expire(ctx context.Context, now, forget time.Time, limit int) (int, error)
 	// Wipe deletes the mail and the rules of an inbox and returns how many envelopes it deleted.
 	Wipe(ctx context.Context, inbox string) (int, error)
 	// Rules returns the rules of an inbox, the zero value for none.

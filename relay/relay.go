@@ -108,6 +108,8 @@ type Options struct {
 	// Due is the clock by which mail expires and the replay window is shortened: it does not jump
 	// ahead when the machine's clock is set. Nil: Now.
 	Due func() time.Time
+	// Steady returns a time that never jumps, for intervals. Nil: Now.
+	Steady func() time.Time
 }
 
 // A Relay accepts mail and gives it out. Its methods may be called from any goroutine.
@@ -170,12 +172,15 @@ func New(o Options) *Relay {
 	if o.Due == nil {
 		o.Due = o.Now
 	}
+	if o.Steady == nil {
+		o.Steady = o.Now
+	}
 	return &Relay{
 		Options:    o,
 		signatures: newSignatureChecker(),
 		receipts:   receiptSigner{key: o.Key},
 		wakes: &wakes{
-			transport: o.Wake, queue: o.Queue, keyID: o.DID + a2a.RelayFragment, key: o.Key, log: o.Log,
+			transport: o.Wake, queue: o.Queue, keyID: o.DID + a2a.RelayFragment, key: o.Key, log: o.Log, now: o.Now,
 			pending: map[string]pendingWake{}, hosts: map[string]*wakeHost{},
 		},
 		senders:  o.Limits.Limiter(limit.Rule{Name: "relay-senders", Each: cmp.Or(o.SenderPerMinute, defaultSendersPerMinute), All: -1, Span: time.Minute, MaxKeys: 100_000}),
@@ -365,7 +370,7 @@ func (r *Relay) Read(ctx context.Context, name string, request httpsig.Message) 
 func (r *Relay) checkNonces(box Inbox, request httpsig.Message) error {
 	signatures, err := httpsig.Read(request)
 	for _, s := range signatures {
-		if s.Nonce != "" && !r.nonces.addNonce(box.Name, s.Nonce, r.Due()) {
+		if s.Nonce != "" && !r.nonces.addNonce(box.Name, s.Nonce, r.Steady()) {
 			return errors.New("a request with this nonce was answered before: sign each request with a new nonce")
 		}
 	}
@@ -487,17 +492,44 @@ func (r *Relay) explainRead(ctx context.Context, doing string, err error) error 
 
 // Wipe deletes the mail of an agent that ended. Pushes that are under way leave none behind.
 func (r *Relay) Wipe(ctx context.Context, inbox string) error {
-	r.wiped.add(inbox, r.Now())
+	r.wiped.add(inbox, r.Steady())
 	_, err := r.Queue.Wipe(ctx, inbox)
 	return err
 }
 
 // expireEvery is the interval between two searches for expired mail, expireChunk the number of
-// envelopes that one write deletes.
+// envelopes that one write deletes. forgetDelay is longer than an envelope can be fresh.
 const (
 	expireEvery = time.Minute
 	expireChunk = 1000
+	forgetDelay = 6 * time.Minute
 )
+
+// A forgetClock gives the time by which replay entries are forgotten: the earliest due time of the last
+// forgetDelay. The due time may run ahead with the clock. When the clock is right again, envelopes of
+// the last minutes are fresh again and must not have been forgotten.
+type forgetClock struct{ readings []clockReading }
+
+// A clockReading is what two clocks showed at one moment.
+type clockReading struct{ steady, due time.Time }
+
+// read notes the present times and returns the time to forget by, zero while none is known.
+func (f *forgetClock) read(steady, due time.Time) time.Time {
+	f.readings = append(f.readings, clockReading{steady, due})
+	for len(f.readings) > 1 && steady.Sub(f.readings[1].steady) >= forgetDelay {
+		f.readings = f.readings[1:]
+	}
+	if steady.Sub(f.readings[0].steady) < forgetDelay {
+		return time.Time{}
+	}
+	forget := due
+	for _, r := range f.readings {
+		if r.due.Before(forget) { // also after the clock was set back
+			forget = r.due
+		}
+	}
+	return forget
+}
 
 // Run deletes expired mail and sends wake-ups until ctx ends.
 func (r *Relay) Run(ctx context.Context) error {
@@ -506,9 +538,12 @@ func (r *Relay) Run(ctx context.Context) error {
 	defer waking.Wait()
 	tick := time.NewTicker(expireEvery)
 	defer tick.Stop()
+	var clock forgetClock
 	for {
+		due := r.Due()
+		forget := clock.read(r.Steady(), due)
 		for {
-			n, err := r.Queue.Expire(ctx, r.Due(), expireChunk)
+			n, err := r.Queue.Expire(ctx, due, forget, expireChunk)
 			if ctx.Err() != nil {
 				return nil
 			}
@@ -524,7 +559,7 @@ func (r *Relay) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
-			r.wiped.dropOld(r.Now())
+			r.wiped.dropOld(r.Steady())
 		}
 	}
 }

@@ -140,7 +140,8 @@ const (
 	maxNoncesOfName = 5000
 )
 
-// addNonce records a nonce and reports whether it is new.
+// addNonce records a nonce and reports whether it is new. now is the steady time, so that a clock that
+// was ahead for a moment makes no nonce forgotten.
 func (u *usedNonces) addNonce(inbox, nonce string, now time.Time) bool {
 	key := sha256.Sum256([]byte(inbox + "\x00" + nonce))
 	u.mu.Lock()

@@ -38,6 +38,7 @@ type wakes struct {
 	keyID     string
 	key       ed25519.PrivateKey
 	log       *slog.Logger
+	now       func() time.Time
 
 	sent, failed atomic.Uint64
 
@@ -168,13 +169,20 @@ func (w *wakes) startDue() {
 	if w.ctx == nil || w.closing {
 		return
 	}
-	now := time.Now()
+	now := w.now()
 	wait := time.Duration(-1)
 	for inbox, p := range w.pending {
 		host := w.hosts[hostName(p.url)]
 		if host == nil {
 			host = &wakeHost{}
 			w.hosts[hostName(p.url)] = host
+		}
+		if host.Next.After(now.Add(wakeBackoffMost)) { // by a clock that was ahead
+			host.Next = now
+		}
+		if p.due.After(now.Add(wakeEvery)) {
+			p.due = now
+			w.pending[inbox] = p
 		}
 		at := p.due
 		if host.Next.After(at) {
@@ -237,7 +245,7 @@ func (w *wakes) wakeOne(inbox string, p pendingWake) {
 	default:
 		w.failed.Add(1)
 		host.Failures++
-		host.Next = time.Now().Add(min(wakeBackoff<<min(host.Failures-1, 20), wakeBackoffMost))
+		host.Next = w.now().Add(min(wakeBackoff<<min(host.Failures-1, 20), wakeBackoffMost))
 	}
 	after := host.WakeHost
 	w.mu.Unlock()
@@ -271,7 +279,7 @@ func (w *wakes) postRequest(u *url.URL) error {
 		return err
 	}
 	request.Header.Set("User-Agent", "Gazetteer relay")
-	if err := httpsig.Sign(request, nil, w.key, httpsig.SignOptions{KeyID: w.keyID, Tag: "a2a-wake"}); err != nil {
+	if err := httpsig.Sign(request, nil, w.key, httpsig.SignOptions{KeyID: w.keyID, Tag: "a2a-wake", Created: w.now()}); err != nil {
 		return err
 	}
 	response, err := w.transport.RoundTrip(request) // follows no redirects

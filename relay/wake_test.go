@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -95,6 +96,8 @@ type memoryQueue struct {
 	number uint64
 	rules  map[string]relay.Rules
 	wakes  relay.Wakes
+	// expired is called by Expire.
+	expired func(forget time.Time)
 }
 
 func newMemoryQueue() *memoryQueue {
@@ -133,8 +136,13 @@ func (q *memoryQueue) SetWakeHost(_ context.Context, host string, state relay.Wa
 	return nil
 }
 
-func (q *memoryQueue) Expire(context.Context, time.Time, int) (int, error) { return 0, nil }
-func (q *memoryQueue) CountAll(context.Context) (relay.Waiting, error)     { return relay.Waiting{}, nil }
+func (q *memoryQueue) Expire(_ context.Context, _, forget time.Time, _ int) (int, error) {
+	if q.expired != nil {
+		q.expired(forget)
+	}
+	return 0, nil
+}
+func (q *memoryQueue) CountAll(context.Context) (relay.Waiting, error) { return relay.Waiting{}, nil }
 func (q *memoryQueue) SetRules(_ context.Context, box string, r relay.Rules) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -150,7 +158,12 @@ func (q *memoryQueue) Rules(_ context.Context, box string) (relay.Rules, error) 
 
 func pushTo(t *testing.T, r *relay.Relay, inbox string) {
 	t.Helper()
-	if _, err := r.Accept(t.Context(), inbox, signOffer(t, "alice", inbox, time.Now()), netip.Addr{}); err != nil {
+	push(t, r, inbox, time.Now())
+}
+
+func push(t *testing.T, r *relay.Relay, inbox string, at time.Time) {
+	t.Helper()
+	if _, err := r.Accept(t.Context(), inbox, signOffer(t, "alice", inbox, at), netip.Addr{}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -257,6 +270,63 @@ func TestWakeUpsToDeadHosts(t *testing.T) {
 		if len(n.asked("dead.example"))+len(n.asked("DEAD.example")) != dead+1 {
 			t.Error("new rules give the host no other chance")
 		}
+	})
+}
+
+// TestWakeUpsFollowTheClock checks that the backoff of a host that fails is over by the relay's clock, and
+// that a clock which was ahead postpones no wake-up until that time.
+func TestWakeUpsFollowTheClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var ahead atomic.Int64
+		clock := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+		n := &network{answers: map[string]func(*http.Request) (*http.Response, error){
+			"dead.example": func(*http.Request) (*http.Response, error) { return nil, errors.New("connection refused") },
+		}}
+		queue := newMemoryQueue()
+		start := func() (r *relay.Relay, end func()) {
+			r = newRelay(t, queue, func(o *relay.Options) { o.Wake, o.Host, o.Now = n, "relay.example", clock })
+			ctx, stop := context.WithCancel(context.Background())
+			ended := make(chan error, 1)
+			go func() { ended <- r.Run(ctx) }()
+			return r, sync.OnceFunc(func() {
+				stop()
+				if err := <-ended; err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		r, end := start()
+		setRules(t, r, "a", relay.Rules{WakeURL: "https://dead.example/a"})
+		setRules(t, r, "b", relay.Rules{WakeURL: "https://bob.example/b"})
+		nudge := func() { // makes the relay look for due wake-ups
+			setRules(t, r, "c", relay.Rules{WakeURL: "https://carol.example/c"})
+			push(t, r, "c", clock())
+			time.Sleep(time.Second)
+			synctest.Wait()
+		}
+		push(t, r, "a", clock())
+		time.Sleep(50 * time.Hour)
+		synctest.Wait()
+		before := len(n.asked("dead.example"))
+		ahead.Store(int64(6 * time.Hour))
+		nudge()
+		if got := len(n.asked("dead.example")); got != before+1 {
+			t.Errorf("six hours later by the clock the host was asked %d times more, want once", got-before)
+		}
+		ahead.Store(int64(1000 * time.Hour))
+		push(t, r, "b", clock())
+		time.Sleep(time.Minute)
+		nudge() // the host fails again, for hours from the wrong time
+		before = len(n.asked("dead.example"))
+		end()
+		ahead.Store(0)
+		r, end = start()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if got := len(n.asked("dead.example")); got != before+1 {
+			t.Errorf("after the clock was ahead the host was asked %d times more, want once", got-before)
+		}
+		end()
 	})
 }
 

@@ -6,6 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -36,16 +39,16 @@ type AuditEntry struct {
 }
 
 // entryOf describes a call. The caller holds inv.mu, or is the only one who knows inv.
-func (h *Host) entryOf(inv *invocation, event string, err *altar.Error, now time.Time) AuditEntry {
+func (h *Host) entryOf(inv *invocation, event string, err *altar.Error) AuditEntry {
 	e := AuditEntry{
-		Time: now.UTC(), Event: event, Client: inv.session.client, Principal: inv.session.context.PrincipalID, Tenant: inv.session.context.TenantID,
+		Time: h.o.Now().UTC(), Event: event, Client: inv.session.client, Principal: inv.session.context.PrincipalID, Tenant: inv.session.context.TenantID,
 		Session: inv.session.id, Invocation: inv.id, Tool: inv.contract.Name, Parameters: inv.details,
 	}
 	if inv.runtime != nil {
 		e.Runtime = inv.runtime.id
 	}
 	if event == "end" {
-		e.TookMS, e.Outcome = now.Sub(inv.begun).Milliseconds(), altar.Success
+		e.TookMS, e.Outcome = time.Since(inv.begun).Milliseconds(), altar.Success
 		if err != nil {
 			e.Outcome = string(err.Code)
 		}
@@ -99,19 +102,26 @@ const (
 	auditFiles = 4
 	// auditDelay is how long an entry may wait to be written.
 	auditDelay = 200 * time.Millisecond
-	// maxAuditWaiting bounds the bytes that wait; more are dropped and counted.
+	// maxAuditWaiting bounds the bytes that wait; more are dropped, counted and logged.
 	maxAuditWaiting = 8 << 20
+	// noEntry is the number of an entry that was dropped.
+	noEntry = math.MaxUint64
 )
+
+var errAuditLost = errors.New("the entry of the audit trail was dropped: too many wait to be written")
 
 // auditTrail appends entries to a file. Entries wait in memory for a short time, so that calls do not
 // wait for the disk; sync waits until an entry is on it.
 type auditTrail struct {
 	path string
 	max  int64
+	log  *slog.Logger
 	wake chan struct{} // a sync waits
 
-	file *os.File // owned by run once that runs
-	size int64
+	// Owned by writeEntries once that runs.
+	file auditWriter // nil when it could not be opened again
+	size int64       // of its whole entries
+	torn bool        // the file goes on after size with a part of an entry
 
 	mu      sync.Mutex // guards the following fields
 	buffer  []byte
@@ -119,13 +129,21 @@ type auditTrail struct {
 	added   uint64         // entries so far
 	synced  uint64         // entries that are on the disk
 	lost    uint64         // entries that were dropped
+	losing  bool           // the last entry was dropped
 	err     error          // of the last write
 	grown   wait.Broadcast // notified when synced grows or a write fails
 	stopped bool
 }
 
-func openAudit(dir string, max int64) (*auditTrail, error) {
-	t := &auditTrail{path: filepath.Join(dir, auditFile), max: max, wake: make(chan struct{}, 1)}
+// An auditWriter is an open file.
+type auditWriter interface {
+	io.WriteCloser
+	Sync() error
+	Truncate(size int64) error
+}
+
+func openAudit(dir string, max int64, log *slog.Logger) (*auditTrail, error) {
+	t := &auditTrail{path: filepath.Join(dir, auditFile), max: max, log: log, wake: make(chan struct{}, 1)}
 	return t, t.openFile()
 }
 
@@ -138,30 +156,44 @@ func (t *auditTrail) openFile() error {
 	if err != nil {
 		return errors.Join(err, f.Close())
 	}
-	t.file, t.size = f, info.Size()
+	t.file, t.size, t.torn = f, info.Size(), false
 	return nil
 }
 
-// addEntry takes an entry and returns its number.
+// addEntry takes an entry and returns its number, noEntry if it is dropped.
 func (t *auditTrail) addEntry(e AuditEntry) uint64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.added++
-	if t.pending.Len() > maxAuditWaiting {
-		t.lost++
-		return t.added
+	var line []byte
+	err := errAuditLost
+	if t.pending.Len() <= maxAuditWaiting {
+		line, err = e.appendLine(t.pending.AvailableBuffer())
 	}
-	line, err := e.appendLine(t.pending.AvailableBuffer())
 	if err != nil {
 		t.lost++
-		return t.added
+		if !t.losing {
+			t.log.Error("entries of the audit trail are lost", "error", err)
+		}
+		t.losing = true
+		return noEntry
 	}
 	t.pending.Write(line)
+	t.added, t.losing = t.added+1, false
 	return t.added
+}
+
+// countLost returns how many entries were dropped.
+func (t *auditTrail) countLost() uint64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.lost
 }
 
 // waitSynced waits until an entry is on the disk. An error means that it may not be.
 func (t *auditTrail) waitSynced(ctx context.Context, entry uint64) error {
+	if entry == noEntry {
+		return errAuditLost
+	}
 	for {
 		t.mu.Lock()
 		done, err, stopped, grown := t.synced >= entry, t.err, t.stopped, t.grown.Next()
@@ -207,33 +239,25 @@ func (t *auditTrail) writeEntries(ctx context.Context) error {
 	}
 }
 
-// writePending writes what waits; with sync it is on the disk afterwards. A write that fails is
-// tried again with the next entries.
+// writePending writes what waits; with sync it is on the disk afterwards. What a write that fails has
+// not written is tried again with the next entries.
 func (t *auditTrail) writePending(sync bool) {
 	t.mu.Lock()
 	t.buffer = append(t.buffer[:0], t.pending.Bytes()...)
-	taken, number := t.pending.Len(), t.added
+	number := t.added
 	t.mu.Unlock()
-	err := t.rotateFiles(int64(taken))
-	if err == nil && taken > 0 {
-		var n int
-		n, err = t.file.Write(t.buffer)
-		t.size += int64(n)
-	}
+	written, err := t.writeBuffer()
 	if err == nil && sync {
 		err = t.file.Sync()
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.err = err
-	if err == nil {
-		rest := append([]byte(nil), t.pending.Bytes()[taken:]...)
-		t.pending.Reset()
-		t.pending.Write(rest)
-		if sync {
-			t.synced = number
-		}
-	} else {
+	t.pending.Next(written)
+	if err == nil && sync {
+		t.synced = number
+	}
+	if err != nil {
 		t.err = fmt.Errorf("write the audit trail: %w", err)
 	}
 	if sync || err != nil {
@@ -241,12 +265,46 @@ func (t *auditTrail) writePending(sync bool) {
 	}
 }
 
-// rotateFiles begins another file when the current one is full. The oldest is removed.
+// writeBuffer writes the buffer and returns the length of the entries that it has written whole. The
+// rest of an entry that was cut off is removed from the file, at the next write if not now.
+func (t *auditTrail) writeBuffer() (written int, err error) {
+	if t.file == nil {
+		if err := t.openFile(); err != nil {
+			return 0, err
+		}
+	}
+	if err := t.removeTorn(); err != nil {
+		return 0, err
+	}
+	if err := t.rotateFiles(int64(len(t.buffer))); err != nil || len(t.buffer) == 0 {
+		return 0, err
+	}
+	n, err := t.file.Write(t.buffer)
+	written = bytes.LastIndexByte(t.buffer[:n], '\n') + 1
+	t.size += int64(written)
+	if t.torn = n > written; t.torn {
+		err = errors.Join(err, t.removeTorn())
+	}
+	return written, err
+}
+
+// removeTorn removes the part of an entry at the end of the file.
+func (t *auditTrail) removeTorn() error {
+	if !t.torn {
+		return nil
+	}
+	err := t.file.Truncate(t.size)
+	t.torn = err != nil
+	return err
+}
+
+// rotateFiles begins another file when the current one is full. The oldest is removed. After an error
+// the next write opens the file again.
 func (t *auditTrail) rotateFiles(more int64) error {
 	if t.size == 0 || t.size+more <= t.max {
 		return nil
 	}
-	if err := t.file.Close(); err != nil {
+	if err := t.closeFile(); err != nil {
 		return err
 	}
 	for i := auditFiles - 1; i > 0; i-- {
@@ -255,10 +313,17 @@ func (t *auditTrail) rotateFiles(more int64) error {
 			from = fmt.Sprintf("%s.%d", t.path, i-1)
 		}
 		if err := os.Rename(from, fmt.Sprintf("%s.%d", t.path, i)); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return errors.Join(err, t.openFile())
+			return err
 		}
 	}
 	return t.openFile()
 }
 
-func (t *auditTrail) closeFile() error { return t.file.Close() }
+func (t *auditTrail) closeFile() error {
+	if t.file == nil {
+		return nil
+	}
+	err := t.file.Close()
+	t.file = nil
+	return err
+}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -43,7 +45,7 @@ func TestAuditLine(t *testing.T) {
 // TestAuditDelay checks that an entry is in the file within 250 ms, without another that follows.
 func TestAuditDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		trail, err := openAudit(t.TempDir(), 1<<20)
+		trail, err := openAudit(t.TempDir(), 1<<20, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -135,6 +137,116 @@ func TestAuditThatCannotBeWritten(t *testing.T) {
 		t.Errorf("the host ends with %v", err)
 	}
 	if err := errors.Join(h.Close(), db.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
+// A faultyFile fails as a test asks.
+type faultyFile struct {
+	auditWriter
+	most  int // bytes that a write writes before it fails, -1 for all
+	close error
+}
+
+func (f *faultyFile) Write(b []byte) (int, error) {
+	if f.most < 0 || len(b) <= f.most {
+		return f.auditWriter.Write(b)
+	}
+	n, err := f.auditWriter.Write(b[:f.most])
+	return n, errors.Join(err, syscall.ENOSPC)
+}
+
+func (f *faultyFile) Close() error { return errors.Join(f.auditWriter.Close(), f.close) }
+
+// TestAuditRecovers checks that the trail has every entry once and whole after writes that were cut off
+// and after a file that could not be closed.
+func TestAuditRecovers(t *testing.T) {
+	trail, err := openAudit(t.TempDir(), 1000, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	write := func(fault *faultyFile, count int) error {
+		for range count {
+			n++
+			trail.addEntry(AuditEntry{Event: "end", Tool: fmt.Sprint("tool", n)})
+		}
+		if fault != nil {
+			fault.auditWriter = trail.file
+			trail.file = fault
+		}
+		trail.writePending(true)
+		if fault != nil && trail.file == fault {
+			trail.file = fault.auditWriter
+		}
+		return trail.err
+	}
+	if err := write(&faultyFile{most: 200}, 3); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("a write that is cut off: %v", err)
+	}
+	if err := write(&faultyFile{most: 0}, 0); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("a write of nothing: %v", err)
+	}
+	if err := write(nil, 3); err != nil {
+		t.Fatal(err)
+	}
+	if err := write(&faultyFile{most: -1, close: syscall.EIO}, 6); !errors.Is(err, syscall.EIO) {
+		t.Fatalf("a rotation whose file cannot be closed: %v", err)
+	}
+	if err := write(nil, 1); err != nil {
+		t.Fatalf("the next write: %v", err)
+	}
+	if err := trail.closeFile(); err != nil {
+		t.Fatal(err)
+	}
+	var text []byte
+	for _, suffix := range []string{".1", ""} {
+		part, err := os.ReadFile(trail.path + suffix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = append(text, part...)
+	}
+	lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+	for i, line := range lines {
+		var e AuditEntry
+		if err := json.Unmarshal([]byte(line), &e); err != nil || e.Tool != fmt.Sprint("tool", i+1) {
+			t.Errorf("line %d is %q, %v", i+1, line, err)
+		}
+	}
+	if len(lines) != n {
+		t.Errorf("%d lines, want %d", len(lines), n)
+	}
+}
+
+// TestAuditCountsLost checks that entries which find no room are counted, logged once, and not taken for
+// written.
+func TestAuditCountsLost(t *testing.T) {
+	var log strings.Builder
+	trail, err := openAudit(t.TempDir(), 1<<30, slog.New(slog.NewTextHandler(&log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	large := AuditEntry{Event: "end", Tool: strings.Repeat("x", 1<<20)}
+	kept := uint64(0)
+	var last uint64
+	for range 12 {
+		if last = trail.addEntry(large); last != noEntry {
+			kept++
+		}
+	}
+	if lost := trail.countLost(); kept == 12 || lost != 12-kept || strings.Count(log.String(), "\n") != 1 {
+		t.Errorf("%d of 12 are kept, %d lost; the log: %s", kept, lost, log.String())
+	}
+	trail.writePending(true)
+	if err := trail.waitSynced(t.Context(), last); !errors.Is(err, errAuditLost) {
+		t.Errorf("an entry that was dropped: %v", err)
+	}
+	if n := trail.addEntry(large); n != kept+1 {
+		t.Errorf("the next entry has the number %d, want %d", n, kept+1)
+	}
+	trail.writePending(true)
+	if err := errors.Join(trail.waitSynced(t.Context(), kept+1), trail.closeFile()); err != nil {
 		t.Error(err)
 	}
 }

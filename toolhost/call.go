@@ -64,7 +64,7 @@ func (h *Host) Call(ctx context.Context, client, sessionID string, call altar.To
 	}
 	begun := time.Now()
 	h.mu.Lock()
-	s, refused := h.findSession(client, sessionID, begun)
+	s, refused := h.findSession(client, sessionID, h.o.Now())
 	c := h.contracts[tool]
 	if refused == nil && c != nil && !c.allowsClient(client, s) {
 		refused = altar.Errorf(altar.AuthorizationFailed, "you may not call %s in this session", tool)
@@ -128,7 +128,7 @@ func (h *Host) joinCall(inv *invocation, streams bool) (*Caller, *altar.Error) {
 	}
 	old.mu.Lock()
 	defer old.mu.Unlock()
-	if old.done && (!old.replay || time.Now().After(old.expires)) {
+	if old.done && (!old.replay || h.o.Now().After(old.expires)) {
 		return nil, nil
 	}
 	if old.digest != inv.digest {
@@ -169,7 +169,7 @@ func (h *Host) checkCall(ctx context.Context, inv *invocation, name string, fulf
 	}
 	if inv.contract.irreversible && !h.checkConfirmation(inv, confirmation) {
 		return altar.Errorf(altar.AuthorizationFailed, "what %s does cannot be undone: send the same call again with this confirmation within %d seconds", tool, int(confirmTime.Seconds())).
-			With("confirmation", h.confirmationFor(inv, time.Now().Add(confirmTime))).With("reason", "confirmation")
+			With("confirmation", h.confirmationFor(inv, h.o.Now().Add(confirmTime))).With("reason", "confirmation")
 	}
 	if h.calls != nil {
 		if err := h.calls.TakeKey(ctx, inv.session.client+" "+tool); err != nil {
@@ -213,7 +213,7 @@ func (h *Host) startCall(ctx context.Context, inv *invocation, pinned string, ru
 		return caller, err
 	}
 	if inv.contract.irreversible {
-		if err := h.audit.waitSynced(ctx, h.audit.addEntry(h.entryOf(inv, "begin", nil, time.Now()))); err != nil {
+		if err := h.audit.waitSynced(ctx, h.audit.addEntry(h.entryOf(inv, "begin", nil))); err != nil {
 			h.o.Log.Error("a call is refused because the audit trail cannot be written", "error", err)
 			h.finishCall(inv, outcome{err: altar.Errorf(altar.InternalError, "the call cannot be recorded"), again: true})
 			return caller, nil

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"gazetteer/document"
@@ -73,9 +74,13 @@ func (h *Host) Change(ctx context.Context, name string) (*Change, error) {
 	return change, nil
 }
 
-// withoutPlace returns an operation without its place in the document.
+// withoutPlace returns an operation without its place in the document, and without the samples of its
+// parameters, which older pins lack.
 func withoutPlace(o document.Operation) document.Operation {
-	o.Pointer = ""
+	o.Pointer, o.Parameters = "", slices.Clone(o.Parameters)
+	for i := range o.Parameters {
+		o.Parameters[i].Sample = ""
+	}
 	return o
 }
 
@@ -167,7 +172,7 @@ func (h *Host) ContractStatuses(ctx context.Context) ([]ContractStatus, error) {
 	for _, c := range h.Contracts() {
 		status := ContractStatus{Contract: c}
 		if c.Pin != nil && c.State != Revoked {
-			if err := h.checkOwner(ctx, c.Pin.Host); errors.Is(err, ErrNoProposal) {
+			if err := h.checkOwner(ctx, c.Pin.Host); errors.Is(err, ErrBlocked) {
 				status.State, status.Reason = Suspended, suspendedReason(c.Pin.Host)
 			} else if err != nil {
 				return nil, err

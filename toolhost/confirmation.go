@@ -32,5 +32,5 @@ func (h *Host) checkConfirmation(inv *invocation, token string) bool {
 		return false
 	}
 	until := time.UnixMilli(int64(binary.BigEndian.Uint64(raw[:8])))
-	return hmac.Equal(raw[8:], h.signConfirmation(inv, raw[:8])) && time.Now().Before(until)
+	return hmac.Equal(raw[8:], h.signConfirmation(inv, raw[:8])) && h.o.Now().Before(until)
 }

@@ -447,7 +447,7 @@ func (h *Host) putContracts(ctx context.Context, list []Contract) error {
 func (h *Host) AddContracts(ctx context.Context, list []ContractFile) error {
 	contracts := make([]Contract, len(list))
 	for i, f := range list {
-		contracts[i] = Contract{Contract: f.Contract, Allow: f.Allow, Runtimes: runtimeList(f.Runtimes), When: f.When, State: Approved, Added: time.Now().UTC()}
+		contracts[i] = Contract{Contract: f.Contract, Allow: f.Allow, Runtimes: runtimeList(f.Runtimes), When: f.When, State: Approved, Added: h.o.Now().UTC()}
 	}
 	return h.putContracts(ctx, contracts)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"gazetteer/protocol"
 	"gazetteer/protocol/altar"
 )
 
@@ -35,7 +36,7 @@ func (h *Host) forgetLostOffers() {
 		return
 	}
 	for id, o := range h.offers {
-		if !o.lost.IsZero() && (time.Since(o.lost) > lostTime || len(h.offers) > 2*maxLostOffers) {
+		if !o.lost.IsZero() && (h.o.Now().Sub(o.lost) > lostTime || len(h.offers) > 2*maxLostOffers) {
 			delete(h.offers, id)
 		}
 	}
@@ -51,7 +52,7 @@ func (r *Runtime) receiveFulfillment(m altar.FulfillTools) {
 	count := 0
 	refuse := func(err *altar.Error, name string) {
 		if count++; count <= maxRefusals {
-			refused = append(refused, err.With("tool_name", name[:min(len(name), 140)]))
+			refused = append(refused, err.With("tool_name", protocol.ClipBytes(name, 140)))
 		}
 	}
 	h.mu.Lock()

@@ -48,6 +48,9 @@ type Options struct {
 
 	Limits *limit.Set
 	Log    *slog.Logger // nil: silent
+	// Now is the clock of sessions, confirmations, kept results and the audit trail; nil: time.Now.
+	// The time of a running call is that of the machine.
+	Now func() time.Time
 }
 
 // Host is an Altar Host. Make one with [Open].
@@ -104,6 +107,9 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -125,7 +131,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		return nil, err
 	}
 	var err error
-	if h.audit, err = openAudit(o.Dir, o.AuditBytes); err != nil {
+	if h.audit, err = openAudit(o.Dir, o.AuditBytes, o.Log); err != nil {
 		return nil, fmt.Errorf("open the audit trail: %w", err)
 	}
 	return h, nil
@@ -163,7 +169,7 @@ func (h *Host) Run(ctx context.Context, grace time.Duration) error {
 		case err = <-written:
 			return errors.Join(err, h.drainCalls(0))
 		case <-sweep.C:
-			h.forgetResults(time.Now())
+			h.forgetResults(h.o.Now())
 		}
 	}
 	err = h.drainCalls(grace)
@@ -206,7 +212,7 @@ func (h *Host) drainCalls(grace time.Duration) error {
 		h.endSession(s, "the Host stops")
 	}
 	for _, r := range runtimes {
-		r.conn.Close("the Host stops")
+		r.conn.Close(CloseStopping, "the Host stops")
 	}
 	h.conns.Wait()
 	return nil
@@ -242,14 +248,15 @@ type Counts struct {
 	Running   int    `json:"running"`
 	Callers   int    `json:"callers"` // clients that wait for calls; several may wait for one
 	Contracts int    `json:"contracts"`
-	Dropped   uint64 `json:"dropped"` // frames of runtimes that answered no running call
+	Dropped   uint64 `json:"dropped"`    // frames of runtimes that answered no running call
+	AuditLost uint64 `json:"audit_lost"` // entries that the audit trail lacks
 }
 
 // Figures returns the present counts of the host.
 func (h *Host) Figures() Counts {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return Counts{len(h.runtimes), len(h.sessions), h.running, int(h.callers.Load()), len(h.contracts), h.dropped.Load()}
+	return Counts{len(h.runtimes), len(h.sessions), h.running, int(h.callers.Load()), len(h.contracts), h.dropped.Load(), h.audit.countLost()}
 }
 
 var errDraining = altar.Errorf(altar.RuntimeUnavailable, "the Host stops")

@@ -121,7 +121,7 @@ func (h *Host) AddIdentity(_ context.Context, add Identity) error {
 	}
 	h.changing.Lock()
 	defer h.changing.Unlock()
-	add.Added = time.Now().UTC()
+	add.Added = h.o.Now().UTC()
 	var list []Identity
 	for _, old := range h.Identities() {
 		if old.ID == add.ID && old.Kind == add.Kind {
@@ -163,7 +163,7 @@ func (h *Host) RemoveIdentity(_ context.Context, id string) error {
 	}
 	h.mu.Unlock()
 	for _, r := range runtimes {
-		r.conn.Close("the identity was removed")
+		r.conn.Close(CloseRefused, "the identity was removed")
 	}
 	for _, s := range sessions {
 		h.endSession(s, "the identity was removed")
@@ -217,7 +217,7 @@ func (h *Host) IdentifyToken(token string) (Identity, bool) {
 // IdentifyCertificate returns the identity that a client certificate belongs to. The certificate is
 // known by its hash, so that it needs no authority; it must not have expired.
 func (h *Host) IdentifyCertificate(c *x509.Certificate) (Identity, bool) {
-	if now := time.Now(); now.Before(c.NotBefore) || now.After(c.NotAfter) {
+	if now := h.o.Now(); now.Before(c.NotBefore) || now.After(c.NotAfter) {
 		return Identity{}, false
 	}
 	key := sha256.Sum256(c.Raw)

@@ -80,8 +80,7 @@ func (h *Host) finishCall(inv *invocation, o outcome) {
 	}
 	inv.done, inv.payload, inv.meta, inv.err = true, o.payload, o.meta, o.err
 	inv.cancelled = o.cancel != ""
-	now := time.Now()
-	inv.replay, inv.expires = !o.again, now.Add(replayTime)
+	inv.replay, inv.expires = !o.again, h.o.Now().Add(replayTime)
 	switch {
 	case o.last != nil:
 		inv.chunks = append(inv.chunks, *o.last)
@@ -89,7 +88,7 @@ func (h *Host) finishCall(inv *invocation, o outcome) {
 	case o.err != nil && inv.base+len(inv.chunks) > 0:
 		inv.chunks = append(inv.chunks, altar.StreamChunk{InvocationID: inv.id, ChunkID: int64(inv.base + len(inv.chunks)), Error: o.err, IsFinal: true})
 	}
-	inv.audited = h.audit.addEntry(h.entryOf(inv, "end", o.err, now))
+	inv.audited = h.audit.addEntry(h.entryOf(inv, "end", o.err))
 	notify := make([]func(), 0, 4)
 	for _, c := range inv.callers {
 		if c.then != nil {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"gazetteer/call"
 	"gazetteer/document"
@@ -21,6 +20,10 @@ var ErrNoContract = errors.New("there is no such contract")
 
 // ErrNoProposal says that nothing can be proposed.
 var ErrNoProposal = errors.New("nothing to propose")
+
+// ErrBlocked says that a host is not visited any more, as its owner or the operator wishes: its
+// contracts are suspended, and no new ones are made.
+var ErrBlocked = errors.New("the host is blocked")
 
 // documentsOf returns the current documents of a host.
 func (h *Host) documentsOf(ctx context.Context, host string) ([]document.Document, error) {
@@ -169,7 +172,7 @@ func (h *Host) contractOf(from source, o document.Operation, name string, taken 
 	if from.Kind.HasSchemas() && from.schemas[o.Pointer] == nil {
 		note = "the JSON Schema of the document cannot be read, and only names and types of parameters are checked"
 	}
-	return Contract{Contract: made, Added: time.Now().UTC(), InputNote: note, Pin: &Pin{
+	return Contract{Contract: made, Added: h.o.Now().UTC(), InputNote: note, Pin: &Pin{
 		Host: from.Host, Kind: from.Kind, Operation: o.ID, Digest: from.Digest, Copy: o, Namespace: from.Service.Namespace, URL: from.URL, RequestsPerMinute: from.requestsPerMinute,
 	}}, nil
 }
@@ -195,7 +198,7 @@ func (h *Host) freeName(name, host string, taken []Contract) string {
 	return name
 }
 
-// checkOwner refuses a host whose owner has opted out.
+// checkOwner returns [ErrBlocked] for a host that is not visited any more.
 func (h *Host) checkOwner(ctx context.Context, host string) error {
 	if h.o.Blocked == nil {
 		return nil
@@ -205,7 +208,7 @@ func (h *Host) checkOwner(ctx context.Context, host string) error {
 		return err
 	}
 	if blocked {
-		return fmt.Errorf("%w: %s", ErrNoProposal, suspendedReason(host))
+		return fmt.Errorf("%w: %s", ErrBlocked, suspendedReason(host))
 	}
 	return nil
 }
@@ -222,7 +225,7 @@ func (h *Host) checkSuspension(ctx context.Context, c *contract) *altar.Error {
 // otherwise call in a session, nil for any other contract.
 func (h *Host) SuspensionOf(ctx context.Context, client, sessionID, tool string) *altar.Error {
 	h.mu.Lock()
-	s, err := h.findSession(client, sessionID, time.Now())
+	s, err := h.findSession(client, sessionID, h.o.Now())
 	c := h.contracts[tool]
 	h.mu.Unlock()
 	if err != nil || c == nil || !c.allowsClient(client, s) {

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"gazetteer/protocol"
 	"gazetteer/protocol/altar"
 )
 
@@ -17,8 +18,17 @@ type Conn interface {
 	Send(frame []byte, lone bool) bool
 	// Close ends the connection after the queued frames have been sent, or after a short time. The
 	// transport then calls [Runtime.Detach].
-	Close(reason string)
+	Close(kind CloseKind, reason string)
 }
+
+// A CloseKind says who causes the end of a connection.
+type CloseKind int
+
+// The kinds of ends.
+const (
+	CloseRefused  CloseKind = iota // the runtime broke a rule, or may not connect
+	CloseStopping                  // the Host stops: the runtime may connect again later
+)
 
 // A Runtime is one connection of a runtime.
 type Runtime struct {
@@ -121,7 +131,11 @@ func (r *Runtime) receiveAnnouncement(m altar.AnnounceRuntime) {
 	}
 	end := func(err *altar.Error) {
 		r.sendError(m.MessageType(), err)
-		r.conn.Close(err.Message)
+		kind := CloseRefused
+		if err == errDraining {
+			kind = CloseStopping
+		}
+		r.conn.Close(kind, err.Message)
 	}
 	own, _ := altar.ParseVersion(altar.Current)
 	theirs, err := altar.ParseVersion(m.ProtocolVersion)
@@ -154,10 +168,8 @@ func (r *Runtime) receiveAnnouncement(m altar.AnnounceRuntime) {
 	frames := r.nextRequests()
 	r.h.mu.Unlock()
 	r.sendAll(frames)
-	r.h.o.Log.Info("a runtime is connected", "runtime", r.id, "language", clipLanguage(m.Language), "identity", r.identity.ID)
+	r.h.o.Log.Info("a runtime is connected", "runtime", r.id, "language", protocol.ClipBytes(m.Language, 40), "identity", r.identity.ID)
 }
-
-func clipLanguage(s string) string { return s[:min(len(s), 40)] }
 
 // registerID takes the runtime id. Its identity may use its own id, and ids that begin with it and
 // a dash unless they belong to another identity: several processes of one service.
@@ -186,7 +198,7 @@ func (r *Runtime) registerID(m altar.AnnounceRuntime) *altar.Error {
 	}
 	r.id, r.streaming, r.registered = m.RuntimeID, slices.Contains(m.Capabilities, altar.Streaming), true
 	r.questions, r.questioned = 1, time.Now() // receiveAnnouncement asks
-	r.asked, r.connected = map[string]time.Time{}, time.Now()
+	r.asked, r.connected = map[string]time.Time{}, h.o.Now()
 	h.runtimes[r.id] = r
 	return nil
 }
@@ -200,7 +212,7 @@ func (r *Runtime) Detach() {
 		delete(h.runtimes, r.id)
 		h.wakeWaiting()
 		if o := h.offers[r.id]; o != nil && o.runtime == r {
-			o.lost = time.Now()
+			o.lost = h.o.Now()
 			for name := range o.tools {
 				h.removeFulfiller(name, r.id)
 			}

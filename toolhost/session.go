@@ -46,7 +46,7 @@ func (h *Host) CreateSession(client string, in altar.CreateSession) (altar.Sessi
 		ttl = time.Duration(min(*in.TTLSeconds, maxTTL)) * time.Second
 	}
 	ttl = min(ttl, h.o.MaxSessionTTL)
-	s := &session{id: in.SessionID, client: client, expires: time.Now().Add(ttl)}
+	s := &session{id: in.SessionID, client: client, expires: h.o.Now().Add(ttl)}
 	if in.SecurityContext != nil {
 		s.context = *in.SecurityContext
 	}
@@ -72,7 +72,7 @@ func (h *Host) addSession(s *session) *altar.Error {
 	}
 	h.sessions[s.id] = s
 	state.sessions++
-	s.timer = time.AfterFunc(time.Until(s.expires), func() { h.endSession(s, "the session expired") })
+	s.timer = time.AfterFunc(s.expires.Sub(h.o.Now()), func() { h.endSession(s, "the session expired") })
 	return nil
 }
 
@@ -103,7 +103,7 @@ func (h *Host) releaseState(client string) {
 // DestroySession ends a session of a client and the calls that run in it.
 func (h *Host) DestroySession(client, id string) *altar.Error {
 	h.mu.Lock()
-	s, err := h.findSession(client, id, time.Now())
+	s, err := h.findSession(client, id, h.o.Now())
 	h.mu.Unlock()
 	if err != nil {
 		return err
@@ -182,7 +182,7 @@ func (h *Host) Tools(ctx context.Context, client, sessionID string) ([]Tool, *al
 func (h *Host) findTools(client, sessionID string) ([]*contract, *altar.Error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	s, err := h.findSession(client, sessionID, time.Now())
+	s, err := h.findSession(client, sessionID, h.o.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -202,7 +202,7 @@ func (h *Host) findTools(client, sessionID string) ([]*contract, *altar.Error) {
 func (h *Host) SessionForMCP(client string) (string, *altar.Error) {
 	h.mu.Lock()
 	id := h.mcpSessions[client]
-	if _, err := h.findSession(client, id, time.Now()); id != "" && err == nil {
+	if _, err := h.findSession(client, id, h.o.Now()); id != "" && err == nil {
 		h.mu.Unlock()
 		return id, nil
 	}
@@ -214,7 +214,7 @@ func (h *Host) SessionForMCP(client string) (string, *altar.Error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if other := h.mcpSessions[client]; other != "" {
-		if _, err := h.findSession(client, other, time.Now()); err == nil {
+		if _, err := h.findSession(client, other, h.o.Now()); err == nil {
 			go h.DestroySession(client, created.SessionID) // another request was first
 			return other, nil
 		}

@@ -15,14 +15,17 @@ import (
 )
 
 // frameLog is a connection that collects what the host sends to a runtime.
-type frameLog struct{ frames []string }
+type frameLog struct {
+	frames []string
+	closed []CloseKind
+}
 
 func (l *frameLog) Send(frame []byte, _ bool) bool {
 	l.frames = append(l.frames, string(frame))
 	return true
 }
 
-func (l *frameLog) Close(string) {}
+func (l *frameLog) Close(kind CloseKind, _ string) { l.closed = append(l.closed, kind) }
 
 // lastCall returns the id of the last call that was sent.
 func (l *frameLog) lastCall(t *testing.T) string {

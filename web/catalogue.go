@@ -123,7 +123,7 @@ func (p *Pages) valuePage(s listing) func(c *gin.Context) (frame.WebPage, error)
 		}
 		at := slices.IndexFunc(all, func(v index.ValueCount) bool { return v.Value == value })
 		if at < 0 {
-			return frame.WebPage{}, &noValue{listing: s, value: value}
+			return frame.WebPage{}, &noValue{listing: s, value: value, near: nearValues(value, all)}
 		}
 		q := s.filter(value)
 		q.Limit, q.Offset = frame.PerPage, (number-1)*frame.PerPage
@@ -161,16 +161,30 @@ func (p *Pages) valuePage(s listing) func(c *gin.Context) (frame.WebPage, error)
 type noValue struct {
 	listing listing
 	value   string
+	near    []string // values of a similar name
+}
+
+// nearValues returns the values with names similar to value.
+func nearValues(value string, all []index.ValueCount) []string {
+	names := make([]string, len(all))
+	for i, v := range all {
+		names[i] = v.Value
+	}
+	return nearNames(value, value, names)
 }
 
 func (e *noValue) Error() string { return "no " + e.listing.thing + " " + e.value }
 
 // Problem returns the page for a value that no service names.
 func (e *noValue) Problem() frame.Problem {
-	return frame.Problem{
+	v := frame.Problem{
 		Status: http.StatusNotFound, Title: "No service uses this name",
-		What:  fmt.Sprintf("No service names the %s %q.", e.listing.thing, frame.ClipPlain(60, e.value)),
-		Help:  "It may have been withdrawn, or be spelled differently.",
-		Links: []frame.Link{{Text: e.listing.title, Address: e.listing.path}, frame.SearchLink},
+		What: fmt.Sprintf("No service names the %s %q.", e.listing.thing, frame.ClipPlain(60, e.value)),
+		Help: "It may have been withdrawn, or be spelled differently.",
 	}
+	for _, n := range e.near {
+		v.Links = append(v.Links, frame.Link{Text: frame.PlainText(n), Address: e.listing.valueAddress(n)})
+	}
+	v.Links = append(v.Links, frame.Link{Text: e.listing.title, Address: e.listing.path}, frame.SearchLink)
+	return v
 }

@@ -6,7 +6,6 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -82,17 +81,20 @@ func (p *Pages) newCensusView(s *census.Stats) censusView {
 		}
 		t = t.OnPage()
 		view := tableView{Name: t.Name, Title: t.Title, Definition: strings.ReplaceAll(t.Definition, "`", ""), Columns: t.Columns, OverTime: t.Columns[0] == "date"}
-		if t.Chart != nil {
-			view.SVG = t.Chart.SVG()
+		if view.OverTime && len(t.Rows) < 2 {
+			continue // one date shows no development
+		}
+		words, drawing := describeTable(t)
+		view.SVG, view.Columns = drawing, words.Columns
+		for i := range min(len(t.Rows), shownRows) {
+			if view.OverTime { // the newest weeks
+				i = len(t.Rows) - 1 - i
+			}
+			row := rowView(t, t.Rows[i])
+			row.Label = words.Rows[i].Cells[0]
+			view.Rows = append(view.Rows, row)
 		}
 		rows := t.Rows
-		if view.OverTime { // the newest weeks
-			rows = slices.Clone(rows)
-			slices.Reverse(rows)
-		}
-		for _, row := range rows[:min(len(rows), shownRows)] {
-			view.Rows = append(view.Rows, rowView(t, row))
-		}
 		view.All = max(len(rows), s.Totals[t.Name])
 		v.Tables = append(v.Tables, view)
 	}
@@ -164,11 +166,11 @@ func (p *Pages) censusHostsPage(c *gin.Context) (frame.WebPage, error) {
 		return frame.WebPage{}, err
 	}
 	family, _ := census.FamilyOf(list.Figure.Family)
-	v := censusHostsView{Family: family.Title, Value: list.Figure.Value, Definition: strings.ReplaceAll(family.Definition, "`", ""), Total: list.Total, Hosts: list.Hosts}
+	v := censusHostsView{Family: family.Title, Value: describeFigure(list.Figure.Family, list.Figure.Value), Definition: strings.ReplaceAll(family.Definition, "`", ""), Total: list.Total, Hosts: list.Hosts}
 	if list.After != "" {
 		v.Next = "/census/hosts?" + url.Values{"figure": {figure}, "from": {list.After}}.Encode()
 	}
-	return frame.WebPage{Name: "censushosts", Title: family.Title + ": " + frame.ClipPlain(60, list.Figure.Value), Body: v, JSON: "/api/v1/stats/hosts?" + url.Values{"figure": {figure}}.Encode()}, nil
+	return frame.WebPage{Name: "censushosts", Title: family.Title + ": " + frame.ClipPlain(60, v.Value), Body: v, JSON: "/api/v1/stats/hosts?" + url.Values{"figure": {figure}}.Encode()}, nil
 }
 
 // noFigure is a name under which nothing is counted.
@@ -222,7 +224,7 @@ func stateFigures(s *census.Stats) []figureView {
 	var list []figureView
 	for _, name := range conformance.Names() {
 		f := census.Feature{Family: "state", Value: string(name) + "=" + string(conformance.Yes)}
-		list = append(list, figureView{Name: string(name), Address: census.ListPath(f), Value: s.Features[f]})
+		list = append(list, figureView{Name: stateClauses[string(name)], Address: census.ListPath(f), Value: s.Features[f]})
 	}
 	return list
 }

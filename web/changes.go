@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 	"gazetteer/api/feed"
 	"gazetteer/changefeed"
 	"gazetteer/document/diff"
+	"gazetteer/registry"
 	"gazetteer/web/frame"
 
 	"github.com/gin-gonic/gin"
@@ -26,35 +28,38 @@ type changesView struct {
 	First      bool   // the list begins here
 	Older      string // address of the next page, "" on the last
 	Meaning    string // of the severities
-	Feeds      string // query of the feeds with the same filters, "" for none
+	Feeds      string // query of the feeds with the same filters
+	Newest     string // address of the first page
+	All        string // address of all changes of the host, "" if they are shown
 }
 
 type changeView struct {
 	At       frame.Moment
 	Title    string
+	Agent    string // AIR ID, "" for a service
 	Severity string
 	Tone     string // class of the mark
 	Address  string
 	Details  []string // further changes that weigh
 }
 
-// changesPage shows hosts and documents that appeared, changed, disappeared or came back.
+// changesPage shows hosts and documents that appeared, changed, disappeared or came back. Without a
+// severity in the address it omits changes that callers do not notice: those of agents are most of
+// them.
 func (p *Pages) changesPage(c *gin.Context) (frame.WebPage, error) {
-	v := changesView{Host: strings.TrimSpace(c.Query("host")), Meaning: diff.Meaning, Severity: c.Query("severity"), Severities: []string{"none", "low", "medium", "high"}}
+	v := changesView{Host: strings.TrimSpace(c.Query("host")), Meaning: diff.Meaning, Severity: cmp.Or(c.Query("severity"), diff.Low.String()), Severities: []string{"none", "low", "medium", "high"}}
 	filter := changefeed.Filter{}
 	filters := url.Values{}
 	if v.Host != "" {
 		filter.Hosts = []string{strings.ToLower(v.Host)}
 		filters.Set("host", v.Host)
 	}
-	if v.Severity != "" {
-		severity, ok := diff.ParseSeverity(v.Severity)
-		if !ok {
-			return frame.WebPage{}, &frame.BadRequest{What: fmt.Sprintf("%q is no severity", frame.ClipPlain(40, v.Severity)), Help: "The severities are none, low, medium and high."}
-		}
-		filter.Severity = severity
-		filters.Set("severity", v.Severity)
+	severity, ok := diff.ParseSeverity(v.Severity)
+	if !ok {
+		return frame.WebPage{}, &frame.BadRequest{What: fmt.Sprintf("%q is no severity", frame.ClipPlain(40, v.Severity)), Help: "The severities are none, low, medium and high."}
 	}
+	filter.Severity = severity
+	filters.Set("severity", v.Severity)
 	var before uint64
 	if text := c.Query("before"); text != "" {
 		var err error
@@ -67,8 +72,14 @@ func (p *Pages) changesPage(c *gin.Context) (frame.WebPage, error) {
 		return frame.WebPage{}, err
 	}
 	v.First = before == 0
-	if len(filters) > 0 {
-		v.Feeds = "?" + filters.Encode()
+	v.Feeds = "?" + filters.Encode()
+	v.Newest = "/changes" + v.Feeds
+	if severity != diff.None {
+		all := url.Values{"severity": {diff.None.String()}}
+		if v.Host != "" {
+			all.Set("host", v.Host)
+		}
+		v.All = "/changes?" + all.Encode()
 	}
 	for _, change := range feed.ViewChanges(page.Items) {
 		v.Changes = append(v.Changes, p.viewChange(change))
@@ -77,18 +88,35 @@ func (p *Pages) changesPage(c *gin.Context) (frame.WebPage, error) {
 		filters.Set("before", strconv.FormatUint(page.Next, 10))
 		v.Older = "/changes?" + filters.Encode()
 	}
-	return frame.WebPage{Name: "changes", Title: "Changes", Description: "New, changed, removed and returned services and agents of the agent web.", JSON: "/api/v1/changes", Body: v}, nil
+	return frame.WebPage{Name: "changes", Title: "Changes", Description: "New, changed, removed and returned services and agents of the agent web.", JSON: "/api/v1/changes" + v.Feeds, Body: v}, nil
 }
 
 // severityTones are the CSS classes for severities.
 var severityTones = map[diff.Severity]string{diff.High: "danger", diff.Medium: "care"}
 
 func (p *Pages) viewChange(c feed.Change) changeView {
-	v := changeView{At: p.MomentOf(c.At), Title: c.Title, Severity: c.Severity.String(), Tone: severityTones[c.Severity], Address: c.Page}
+	v := changeView{At: p.MomentOf(c.At), Title: titleOfChange(c), Agent: c.Agent, Severity: c.Severity.String(), Tone: severityTones[c.Severity], Address: c.Page}
 	for _, change := range c.Changes[min(1, len(c.Changes)):] {
 		if change.Severity >= diff.Medium {
 			v.Details = append(v.Details, strings.TrimSpace(strings.ReplaceAll(string(change.Kind), "-", " ")+" "+change.Operation))
 		}
 	}
 	return v
+}
+
+// titleOfChange is the title of a change. That of an agent begins with its name instead of its id,
+// and names members of its record in words.
+func titleOfChange(c feed.Change) string {
+	rest, ok := strings.CutPrefix(c.Title, "Agent "+c.Agent+" (")
+	if c.Agent == "" || !ok {
+		return c.Title
+	}
+	name, rest, ok := strings.Cut(rest, "”) ")
+	if !ok {
+		return c.Title
+	}
+	if c.Event == registry.EventUpdated && len(c.Fields) > 0 {
+		rest = "changed its " + frame.DescribeFields(c.Fields)
+	}
+	return name + "” " + rest
 }

@@ -38,8 +38,8 @@ func publishTable(t *testing.T, s store.Store, endpoint string) {
 // silentConn is the connection of a runtime that gets no calls.
 type silentConn struct{}
 
-func (silentConn) Send([]byte, bool) bool { return true }
-func (silentConn) Close(string)           {}
+func (silentConn) Send([]byte, bool) bool           { return true }
+func (silentConn) Close(toolhost.CloseKind, string) {}
 
 // The operator approves and revokes contracts on a page without scripts. A change is approved only as
 // the page has shown it, and no form of another site is taken.
@@ -71,7 +71,7 @@ func TestContractsPage(t *testing.T) {
 			t.Error(fault)
 		}
 		for _, text := range want {
-			if !strings.Contains(w.Body.String(), text) {
+			if !strings.Contains(unbroken(w.Body.String()), text) {
 				t.Errorf("the page does not show %q:\n%s", text, w.Body)
 			}
 		}
@@ -125,7 +125,7 @@ func TestContractsPage(t *testing.T) {
 	}
 	publishTable(t, db, "https://evil.example/tables/:city")
 	approve.Set("digest", digest[1])
-	if body := submit(409, approve); !strings.Contains(body, "has changed since") || !strings.Contains(body, "evil.example") {
+	if body := unbroken(submit(409, approve)); !strings.Contains(body, "has changed since") || !strings.Contains(body, "evil.example") {
 		t.Errorf("%s", body)
 	}
 	want("approved https://api.example/tables/{city}")

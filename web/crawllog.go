@@ -47,7 +47,7 @@ func (p *Pages) crawlLogPage(c *gin.Context) (frame.WebPage, error) {
 	host := c.Param("host")
 	visits, err := p.answers.CrawlLog(c.Request.Context(), host, before, visitsPerPage+1)
 	if err != nil {
-		return frame.WebPage{}, hostError(host, err)
+		return frame.WebPage{}, p.hostError(c.Request.Context(), host, err)
 	}
 	v := crawlLogView{Host: host, First: before.IsZero()}
 	if len(visits) > visitsPerPage {

@@ -36,6 +36,9 @@ func TestHelpExamplesFindSomething(t *testing.T) {
 	run := 0
 	for _, a := range elements(byID(page, "main"), "a") {
 		href := attribute(a, "href")
+		if href == "/docs#agtp" {
+			continue // what the word means
+		}
 		target, err := url.Parse(href)
 		must(t, err)
 		if query := target.Query().Get("q"); query != textOf(a) || query == "" {

@@ -318,3 +318,32 @@ func TestNotePrecedesHits(t *testing.T) {
 		t.Errorf("it is not told how many: %q", told)
 	}
 }
+
+// TestParametersOfTheAPIAreFilters opens the search with filters as the API takes them.
+func TestParametersOfTheAPIAreFilters(t *testing.T) {
+	h := engine(t, sample{word: plainWord, hits: 3})
+	for path, want := range map[string]string{
+		"/?q=book&verb=NOPE":                           "/?q=book+verb%3ANOPE",
+		"/?verb=BOOK&verb=FIND&class=exchange+rates":   "/?q=verb%3ABOOK+verb%3AFIND+class%3A%22exchange+rates%22",
+		"/?q=book&is=-reachable&host=a.test&safe=true": "/?q=book+host%3Aa.test+-is%3Areachable&safe=true",
+	} {
+		w := get(t, h, path)
+		if got := w.Header().Get("Location"); w.Code != http.StatusSeeOther || got != want {
+			t.Errorf("%s: %d to %q, want %q", path, w.Code, got, want)
+		}
+	}
+	if w := get(t, h, "/?q=book&verb="); w.Code != http.StatusOK {
+		t.Errorf("an empty filter: %d", w.Code)
+	}
+}
+
+// TestOnlyNamedServicesStandBesideHits searches for words that the service that fits as a whole has in
+// its name, and for others.
+func TestOnlyNamedServicesStandBesideHits(t *testing.T) {
+	h := engine(t, sample{word: plainWord, hits: 3})
+	for q, want := range map[string]bool{"ristorante": true, "ristorante+table": false, "book+tables": false} {
+		if got := strings.Contains(get(t, h, "/?q="+q).Body.String(), "Services of this name"); got != want {
+			t.Errorf("%s: %v", q, got)
+		}
+	}
+}

@@ -14,11 +14,18 @@ import (
 
 	"gazetteer/api"
 	"gazetteer/api/answer"
+	"gazetteer/census"
+	"gazetteer/changefeed"
 	"gazetteer/crawler"
 	"gazetteer/document"
+	"gazetteer/document/diff"
+	"gazetteer/index"
+	"gazetteer/index/query"
 	"gazetteer/protocol"
+	"gazetteer/registry"
 	"gazetteer/registry/directory"
 	"gazetteer/web"
+	"gazetteer/web/plot"
 
 	"golang.org/x/net/html"
 )
@@ -150,13 +157,13 @@ func TestHostileTextIsInert(t *testing.T) {
 			for _, fault := range faults(page) {
 				t.Error(fault)
 			}
-			shown := 0
+			var texts strings.Builder
 			for n := range page.Descendants() {
 				if n.Type == html.CommentNode {
 					t.Errorf("a comment got into the page: %q", n.Data)
 				}
 				if n.Type == html.TextNode {
-					shown += strings.Count(n.Data, "<script>alert(1)</script>")
+					texts.WriteString(n.Data)
 				}
 				for _, text := range append(values(n), n.Data) {
 					if i := strings.IndexFunc(text, invisible); i >= 0 {
@@ -168,7 +175,7 @@ func TestHostileTextIsInert(t *testing.T) {
 				strings.HasPrefix(p.path, "/rules") || strings.HasPrefix(p.path, "/validate") ||
 				strings.HasPrefix(p.path, "/submit") || slices.Contains([]string{"/verbs?page=2", "/namespaces?page=3", "/help/search", "/bot", "/bot?host=api.example.com", "/status", "/services/empty.test/crawl-log", "/changes?host=nobody.test&severity=high&before=7"}, p.path)
 			foreign := p.status == 200 && !ours
-			if foreign && shown == 0 {
+			if foreign && !strings.Contains(texts.String(), "<script>alert(1)</script>") {
 				t.Error("the hostile text is not shown, so the test shows nothing")
 			}
 		})
@@ -178,6 +185,74 @@ func TestHostileTextIsInert(t *testing.T) {
 // invisible is what no page may contain in the raw.
 func invisible(r rune) bool {
 	return r != '\n' && r != '\t' && unicode.In(r, unicode.Cc, unicode.Cf)
+}
+
+// longDocument has versions of a hundred lines that differ in the fortieth and by a line after the
+// eightieth.
+type longDocument struct{ sample }
+
+func (s longDocument) CompareVersions(ctx context.Context, host string, kind document.Kind, from, to string) (*answer.VersionDiff, error) {
+	d, err := s.sample.CompareVersions(ctx, host, kind, from, to)
+	var before, after []string
+	for n := range 100 {
+		line := fmt.Sprintf("member-%d: value", n)
+		before, after = append(before, line), append(after, line)
+	}
+	before[40], after[40] = "member-40: old", "member-40: new"
+	after = slices.Insert(after, 80, "inserted: line")
+	d.From.Bytes, d.To.Bytes = []byte(strings.Join(before, "\n")), []byte(strings.Join(after, "\n"))
+	return d, err
+}
+
+// TestUnchangedLinesAreFolded looks for the lines around the changes in both versions.
+func TestUnchangedLinesAreFolded(t *testing.T) {
+	page := parse(t, get(t, engine(t, longDocument{sample{word: plainWord}}), "/services/ristorante.test/documents/ai/diff").Body.String())
+	var versions []*html.Node
+	for n := range page.Descendants() {
+		if attribute(n, "class") == "version" {
+			versions = append(versions, n)
+		}
+	}
+	if len(versions) != 2 {
+		t.Fatalf("%d versions", len(versions))
+	}
+	before := textOf(versions[0])
+	for line, want := range map[string]bool{"member-36:": false, "member-37:": true, "member-40: old": true, "member-43:": true, "member-44:": false, "member-75:": false, "member-78:": true, "member-82:": true, "member-99:": false, "37 lines as in the later version": true} {
+		if strings.Contains(before, line) != want {
+			t.Errorf("earlier version: %q is shown: %v", line, !want)
+		}
+	}
+	folded := elements(versions[1], "details")
+	if len(folded) != 3 || !strings.Contains(textOf(folded[0]), "member-36:") || strings.Contains(textOf(folded[0]), "member-37:") {
+		t.Errorf("%d blocks are folded, the first is %q", len(folded), textOf(folded[0]))
+	}
+	if marks := elements(versions[1], "ins"); len(marks) == 0 || !strings.Contains(textOf(marks[0]), "new") {
+		t.Error("what was added is not marked")
+	}
+}
+
+// TestChangesOfAgentsBeginWithTheName looks at the title of a change of an agent, and at the severity
+// that the page begins with.
+func TestChangesOfAgentsBeginWithTheName(t *testing.T) {
+	h := engine(t, agentChange{sample{word: plainWord}})
+	body := get(t, h, "/changes?severity=none").Body.String()
+	if want := `>“Taxi Sol” changed its endpoints and handle</a> <span class="host">AIR-1</span>`; !strings.Contains(body, want) {
+		t.Errorf("no %s in %s", want, body)
+	}
+	body = get(t, h, "/changes").Body.String()
+	if strings.Contains(body, "Taxi Sol") || !strings.Contains(body, "<option selected>low</option>") || !strings.Contains(body, `<a href="/changes?severity=none">Show all</a>`) {
+		t.Errorf("changes without severity are shown at first: %s", body)
+	}
+}
+
+// agentChange is a feed with one change of an agent that no caller notices.
+type agentChange struct{ sample }
+
+func (agentChange) LatestChanges(_ context.Context, f changefeed.Filter, _ uint64, _ int) (changefeed.Page, error) {
+	if f.Severity > diff.None {
+		return changefeed.Page{}, nil
+	}
+	return changefeed.Page{Items: []changefeed.Item{{Position: 1, Kind: changefeed.AgentUpdated, At: now, Agent: "AIR-1", Event: registry.EventUpdated, Fields: []string{"service_endpoints", "username"}, Title: "Agent AIR-1 (“Taxi Sol”) changed its service endpoints, username"}}}, nil
 }
 
 // TestFrontPageTellsWhatChanged looks for the last change with weight: what changed, and the comparison.
@@ -406,11 +481,14 @@ func TestAgentPageMarksClaims(t *testing.T) {
 		"possession: shown by a signed statement", "Under way since an hour ago to z6Mk", "in force in 2 days", "hotel.test claimed, not proved yet",
 		"AskedTXT _gazetteer.ristorante.test at 192.0.2.53:53", "Gotanother line", "Problemno value names the agent",
 		"names this agent", "the current key, and no other", "it answered 400 to an empty envelope, an hour ago",
-		"1 active attestation about Alice", "safety review Concierge", "revoked a minute ago", "it closes a ring", "Key rotated: public_key",
+		"1 active attestation about Alice", "safety review Concierge", "revoked a minute ago", "it closes a ring", "Key rotated", "Changed: endpoints and documentation",
 	} {
 		if !strings.Contains(text, want) && !strings.Contains(attributes(page), want) {
 			t.Errorf("the page does not say %q", want)
 		}
+	}
+	if n := strings.Count(text, "What a fake of this evidence costs"); n != 1 || strings.Contains(text, "the source · looked at") {
+		t.Errorf("the costs of fakes stand there %d times", n)
 	}
 	for _, pre := range elements(page, "pre") {
 		if strings.Contains(textOf(pre), "\n  \"id\": \"did:wba:gazetteer.test") {
@@ -546,6 +624,7 @@ func TestLogPageExplainsVerification(t *testing.T) {
 	h := mount(t, sample{word: plainWord, hits: 1}, web.Options{PublicURL: "https://example.com"})
 	text := textOf(parse(t, get(t, h, "/log").Body.String()))
 	for _, want := range []string{
+		"Leaves: from 1 to 1,234 between 12 February 09:26 and 14 March 09:26 UTC",
 		"gazetteer.test/log", "1,234", "gazetteer log verify https://example.com/log --key gazetteer.test/log+00000000+AAAA",
 		"Key rotated", "New version: AGIS document", "Erased; its hash stays", "12 February 2026", "14 March 2026",
 	} {
@@ -830,5 +909,212 @@ func TestNoSampleBeforeHostsAreKnown(t *testing.T) {
 	}
 	if _, known := web.SampleOf(api.ServerStatus{}); !known {
 		t.Error("a server that does not crawl has no samples")
+	}
+}
+
+// TestUnknownNamesLeadToKnownOnes requests what is misspelt or cut short.
+func TestUnknownNamesLeadToKnownOnes(t *testing.T) {
+	h := engine(t, sample{word: plainWord, hits: 3})
+	for path, want := range map[string]string{
+		"/services/ristorant.test":                `<a href="/services/ristorante.test">ristorante.test</a>`,
+		"/services/ristorante":                    `<a href="/services/ristorante.test">ristorante.test</a>`,
+		"/services/risto.example":                 `<a href="/services/ristorante.test">ristorante.test</a>`,
+		"/namespaces/dinin":                       `<a href="/namespaces/dining">dining</a>`,
+		"/data-classes/dinning":                   `<a href="/data-classes/dining">dining</a>`,
+		"/services/ristorante.test/documents/ais": `<a href="/services/ristorante.test/documents/agis">`,
+		"/docs/serch":                             `<a href="/docs/search">search</a>`,
+	} {
+		w := get(t, h, path)
+		if w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%s: %d, no %s in\n%s", path, w.Code, want, w.Body)
+		}
+	}
+}
+
+// longIntent has an operation whose intent is a whole description.
+type longIntent struct{ sample }
+
+func (s longIntent) Search(ctx context.Context, q query.Query) (index.Result, error) {
+	r, err := s.sample.Search(ctx, q)
+	for i := range r.Hits {
+		r.Hits[i].Operation.Intent = "Reserve a table for a number of guests at a time, e.g. for two. The restaurant confirms it by mail, and keeps the table for fifteen minutes."
+	}
+	return r, err
+}
+
+func TestTitleOfHitIsFirstSentence(t *testing.T) {
+	page := parse(t, get(t, engine(t, longIntent{sample{word: plainWord, hits: 1}}), "/?q=tables").Body.String())
+	hit := elements(page, "article")[0]
+	if got := textOf(elements(hit, "h2")[0]); got != "Reserve a table for a number of guests at a time, e.g. for two" {
+		t.Errorf("the title is %q", got)
+	}
+	if details := textOf(elements(hit, "details")[0]); !strings.Contains(details, "keeps the table for fifteen minutes.") {
+		t.Errorf("the details do not have the whole intent: %s", details)
+	}
+}
+
+// censusSample has figures of hosts.
+type censusSample struct{ sample }
+
+func (censusSample) Stats(context.Context) (*census.Stats, error) {
+	table := func(name, column string, labels ...string) census.Table {
+		t := census.Table{Name: name, Title: "Title of " + name, Columns: []string{column, "hosts"}}
+		var bars []plot.Bar
+		for i, label := range labels {
+			t.Rows, bars = append(t.Rows, census.Row{Cells: []string{label, fmt.Sprint(i + 1)}}), append(bars, plot.Bar{Label: label, Value: float64(i + 1)})
+		}
+		t.Chart = plot.NewBars(t.Title, column, "hosts", bars)
+		return t
+	}
+	return &census.Stats{Figures: new(census.Figures), Tables: []census.Table{
+		table("state", "state", "reachable=yes", "consistent=unknown", "answers=no"),
+		table("class", "class", "withheld-by-robots", "nothing"),
+		table("formats", "formats", "ai+agis-summary", "ai-alias"),
+		table("agents", "signal", "did"),
+		table("verb", "verb", "BOOK"),
+		{Name: "adoption", Title: "Formats over time", Columns: []string{"date", "ai"}, Rows: []census.Row{{Cells: []string{"2026-01-01", "3"}}}},
+		{Name: "classes", Title: "Classes over time", Columns: []string{"date", "other-format"}, Rows: []census.Row{{Cells: []string{"2026-01-01", "3"}}, {Cells: []string{"2026-01-08", "5"}}}},
+	}}, nil
+}
+
+// TestCensusIsInWords looks for the words in place of the values of closed families, in tables and
+// drawings, and for the one table over time that has two rows.
+func TestCensusIsInWords(t *testing.T) {
+	text := textOf(parse(t, get(t, engine(t, censusSample{sample{word: plainWord}}), "/census").Body.String()))
+	for _, want := range []string{"Reachable", "Consistent: unknown", "Does not answer", "Closed to robots", "AI Discovery + AGIS summary", "Creator’s DID lists the key", "Another format"} {
+		if n := strings.Count(text, want); n != 2 && want != "Another format" || n == 0 {
+			t.Errorf("%q stands %d times in %s", want, n, text)
+		}
+	}
+	for _, code := range []string{"reachable=yes", "withheld-by-robots", "ai-alias", "Formats over time"} {
+		if strings.Contains(text, code) {
+			t.Errorf("the page has %q", code)
+		}
+	}
+	if !strings.Contains(text, "BOOK") || !strings.Contains(text, "Classes over time") {
+		t.Errorf("figures are missing: %s", text)
+	}
+}
+
+// overAGTP has operations that are called over AGTP, with addresses so long that the programs of all
+// find no room on a page.
+type overAGTP struct{ sample }
+
+func (s overAGTP) operation(n int) document.Operation {
+	o := s.sample.operation(n)
+	o.Path = "/" + strings.Repeat("long/", 200)
+	o.Call = document.Call{Protocol: "agtp", URL: "agtp://ristorante.test"}
+	return o
+}
+
+func (s overAGTP) Search(ctx context.Context, q query.Query) (index.Result, error) {
+	r, err := s.sample.Search(ctx, q)
+	for i := range r.Hits {
+		r.Hits[i].Operation = s.operation(i)
+	}
+	return r, err
+}
+
+func (s overAGTP) Service(ctx context.Context, name string) (answer.Service, error) {
+	v, err := s.sample.Service(ctx, name)
+	if err != nil || len(v.Documents) == 0 {
+		return v, err
+	}
+	d := &v.Documents[0].Document
+	d.Operations = nil
+	for n := range 20 {
+		d.Operations = append(d.Operations, s.operation(n))
+	}
+	return v, err
+}
+
+func TestProgramsOfOperationsOverAGTP(t *testing.T) {
+	h := engine(t, overAGTP{sample{word: plainWord, hits: 20}})
+	for path, want := range map[string][]string{
+		"/?q=book":                  {`over <a href="/docs#agtp">AGTP</a>`, "which a service may lack", `"gazetteer/call": {`, `aria-label="MCP tool"`},
+		"/services/ristorante.test": {`over <a href="/docs#agtp">AGTP</a>`, "which a service may lack", `">Programs that call it</a>`},
+		"/docs":                     {`<li id="agtp">`},
+	} {
+		body := get(t, h, path).Body.String()
+		for _, w := range want {
+			if !strings.Contains(body, w) {
+				t.Errorf("%s has no %s", path, w)
+			}
+		}
+		if len(body) > 100<<10 {
+			t.Errorf("%s has %d bytes", path, len(body))
+		}
+	}
+	page := parse(t, get(t, h, "/services/ristorante.test").Body.String())
+	var elsewhere string
+	for _, a := range elements(page, "a") {
+		if textOf(a) == "Programs that call it" {
+			elsewhere, _, _ = strings.Cut(attribute(a, "href"), "#")
+		}
+	}
+	page = parse(t, get(t, h, elsewhere).Body.String())
+	if op := byID(page, "op"); op == nil || len(elements(op, "pre")) == 0 {
+		t.Errorf("%s has no programs", elsewhere)
+	}
+}
+
+// explained has a visit whose detail names the status of the answer.
+type explained struct{ sample }
+
+func (s explained) Service(ctx context.Context, name string) (answer.Service, error) {
+	v, err := s.sample.Service(ctx, name)
+	v.State.Fetches[1].Detail = "https://ristorante.test/ai answered 404 Not Found"
+	return v, err
+}
+
+func TestStatusOfVisitIsSaidOnce(t *testing.T) {
+	text := textOf(parse(t, get(t, engine(t, explained{sample{word: plainWord}}), "/services/ristorante.test").Body.String()))
+	if n := strings.Count(text, "404"); n != 1 {
+		t.Errorf("the page says 404 %d times", n)
+	}
+}
+
+// TestNamesAreLinks looks for the pages of services and classes of data where these are named.
+func TestNamesAreLinks(t *testing.T) {
+	h := engine(t, sample{word: plainWord, hits: 2})
+	for path, want := range map[string]string{
+		"/verbs/BOOK":               `<th scope="row" role="rowheader"><a href="/services/ristorante.test">`,
+		"/services/ristorante.test": `<dt><a href="/data-classes/reservation">reservation</a></dt>`,
+	} {
+		if body := get(t, h, path).Body.String(); !strings.Contains(body, want) {
+			t.Errorf("%s has no %s", path, want)
+		}
+	}
+}
+
+// plainInbox has an agent whose inbox is not on https, and therefore not checked.
+type plainInbox struct{ sample }
+
+func (s plainInbox) AgentDetails(ctx context.Context, id string) (answer.AgentDetails, error) {
+	d, err := s.sample.AgentDetails(ctx, id)
+	const inbox = "http://127.0.0.1:8080/inbox/alice"
+	for i, e := range d.Evidence {
+		if e.Signal == registry.SignalInbox {
+			d.Evidence[i].What, d.Evidence[i].Source, d.Evidence[i].Detail = inbox, inbox, fmt.Sprintf("%q is no https URL", inbox)
+		}
+	}
+	return d, err
+}
+
+func TestUncheckedInboxIsNamedOnce(t *testing.T) {
+	page := parse(t, get(t, engine(t, plainInbox{sample{word: plainWord}}), "/agents/"+airID).Body.String())
+	found := ""
+	for _, list := range elements(page, "dl") {
+		if attribute(list, "class") != "facts proofs" {
+			continue
+		}
+		for _, row := range elements(list, "div") {
+			if text := textOf(row); strings.HasPrefix(text, "Inbox") {
+				found = text
+			}
+		}
+	}
+	if strings.Count(found, "http://127.0.0.1:8080") != 1 || !strings.Contains(found, "not checked: only https inboxes are") {
+		t.Errorf("the inbox is shown as %q", found)
 	}
 }

@@ -6,12 +6,16 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 
 	"gazetteer/api/answer"
 	"gazetteer/crawler"
+	"gazetteer/document"
 	"gazetteer/fetch"
 	"gazetteer/index"
 	"gazetteer/index/query"
+	"gazetteer/protocol/english"
 	"gazetteer/store"
 	"gazetteer/web/frame"
 )
@@ -20,12 +24,21 @@ import (
 type noHost struct {
 	host string
 	why  *fetch.HostError // why it cannot be a host at all, nil when it is merely unknown
+	near []string         // known hosts of a similar name
 }
 
 func (e *noHost) Error() string { return "no host " + e.host }
 
 // Problem returns the page for a host that is not known.
 func (e *noHost) Problem() frame.Problem {
+	v := e.unknown()
+	for _, host := range slices.Backward(e.near) {
+		v.Links = slices.Insert(v.Links, 0, frame.Link{Text: frame.PlainText(host), Address: frame.ServicePath(host)})
+	}
+	return v
+}
+
+func (e *noHost) unknown() frame.Problem {
 	if e.why != nil {
 		return frame.Problem{
 			Status: http.StatusNotFound, Title: "Not a host",
@@ -88,15 +101,83 @@ func (e *noRule) Problem() frame.Problem {
 	}
 }
 
-// hostError converts a "not found" error to a noHost that names the requested host.
-func hostError(host string, err error) error {
+// hostError converts a "not found" error to a noHost that names the requested host, and known hosts
+// of a similar name.
+func (p *Pages) hostError(ctx context.Context, host string, err error) error {
 	if e, ok := errors.AsType[*fetch.HostError](err); ok {
-		return &noHost{host: host, why: e}
+		return &noHost{host: host, why: e, near: p.nearHosts(ctx, host)}
 	}
 	if errors.Is(err, answer.ErrNoService) {
-		return &noHost{host: host}
+		return &noHost{host: host, near: p.nearHosts(ctx, host)}
 	}
 	return err
+}
+
+// maxNear is the number of similar names that the page for an unknown name links to.
+const maxNear = 3
+
+// nearHosts returns known hosts whose names begin as host does, and one that host probably
+// misspells. It returns none if the index cannot answer: they only help.
+func (p *Pages) nearHosts(ctx context.Context, host string) []string {
+	label, _, _ := strings.Cut(strings.ToLower(host), ".")
+	var near []string
+	for _, typed := range []string{label, label[:min(len(label), 3)]} {
+		if len(typed) < 3 {
+			continue
+		}
+		found, err := p.catalogue.Suggest(ctx, typed, query.MaxLimit, index.SuggestService)
+		if err != nil {
+			return near
+		}
+		hosts := make([]string, len(found))
+		for i, s := range found {
+			hosts[i] = s.Text
+		}
+		if near = nearNames(host, label, hosts); len(near) > 0 {
+			return near
+		}
+	}
+	return near
+}
+
+// nearNames returns the name that word probably misspells, then those that begin with prefix.
+func nearNames(word, prefix string, names []string) []string {
+	var near []string
+	if name := english.NearName(word, names); name != "" {
+		near = append(near, name)
+	}
+	for _, name := range names {
+		if len(near) < maxNear && len(prefix) >= 3 && strings.HasPrefix(name, prefix) && !slices.Contains(near, name) {
+			near = append(near, name)
+		}
+	}
+	return near
+}
+
+// noDocument is a document that a host does not have, or a version of one that is not stored.
+type noDocument struct {
+	host      string
+	kind      document.Kind
+	version   bool                  // the document may exist
+	documents []answer.DocumentView // those that the host has
+}
+
+func (e *noDocument) Error() string { return "no document " + string(e.kind) + " of " + e.host }
+
+// Problem returns the page for a document that a service does not have.
+func (e *noDocument) Problem() frame.Problem {
+	v := frame.Problem{
+		Status: http.StatusNotFound, Title: "This document is not stored here",
+		What: fmt.Sprintf("No document %q of %s is stored.", frame.ClipPlain(40, string(e.kind)), frame.ClipPlain(120, e.host)),
+	}
+	if e.version {
+		v.What = fmt.Sprintf("This version of the document %q of %s is not stored.", frame.ClipPlain(40, string(e.kind)), frame.ClipPlain(120, e.host))
+	}
+	for _, d := range e.documents {
+		v.Links = append(v.Links, frame.Link{Text: frame.KindName(string(d.Kind)), Address: frame.ServicePath(e.host) + "/documents/" + string(d.Kind)})
+	}
+	v.Links = append(v.Links, frame.Link{Text: frame.ClipPlain(120, e.host), Address: frame.ServicePath(e.host)})
+	return v
 }
 
 // explainError returns the page for errors of other packages. A name that is missing from the index

@@ -39,6 +39,7 @@ import (
 	"gazetteer/registry/evidence"
 	"gazetteer/store/boltstore"
 	"gazetteer/web"
+	"gazetteer/web/docpages"
 )
 
 // now is when the sample pages are read.
@@ -465,12 +466,18 @@ func mount(t testing.TB, a both, o web.Options) http.Handler {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	host, err := api.New(api.Options{Answers: &answer.Answers{Store: s}})
+	answers := &answer.Answers{Store: s}
+	host, err := api.New(api.Options{Answers: answers})
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := web.New(a, a, o)
 	p.Mount(host.Engine())
+	reference, err := docpages.New(p.Frame, host.OpenAPI(), answers, "https://gazetteer.test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	reference.Mount(host.Engine())
 	p.MountOperator(host.OperatorEngine())
 	host.SetNotFound(p.NotFound)
 	return listeners{host.Handler(), host.AdminHandler()}

@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"html/template"
@@ -11,12 +12,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"gazetteer/api/answer"
 	"gazetteer/call"
 	"gazetteer/document"
 	"gazetteer/index"
 	"gazetteer/index/query"
+	"gazetteer/protocol/wording"
 	"gazetteer/web/agentpages"
 	"gazetteer/web/frame"
 
@@ -60,12 +63,13 @@ type sideView struct {
 }
 
 type hitView struct {
-	Op       operationView
-	Host     string
-	Service  string
-	Number   int           // from 1, on this page
-	Marked   template.HTML // the title with the words of the query marked
-	Programs []programView // that call it
+	Op      operationView
+	Host    string
+	Service string
+	Number  int           // from 1, on this page
+	Marked  template.HTML // the title with the words of the query marked
+	Whole   template.HTML // the intent likewise, "" if the title is all of it
+	calling
 	TestSet  bool
 	Why      *whyView // nil on a page that lists all that there is
 	Kind     string
@@ -82,6 +86,14 @@ type hitView struct {
 // searchPage is the front page, and with a query the results.
 func (p *Pages) searchPage(c *gin.Context) (frame.WebPage, error) {
 	text := c.Query("q")
+	if filters := readFilters(c); filters.Filtered() { // written as for the API
+		to := c.Request.URL.Query()
+		for _, f := range query.Filters() {
+			to.Del(f.Key)
+		}
+		to.Set("q", strings.TrimSpace(text+" "+filters.String()))
+		return frame.WebPage{Status: http.StatusSeeOther, Location: "/?" + to.Encode()}, nil
+	}
 	if strings.TrimSpace(text) == "" {
 		return p.homePage(c)
 	}
@@ -100,6 +112,20 @@ func (p *Pages) searchPage(c *gin.Context) (frame.WebPage, error) {
 		return frame.WebPage{Name: "results", Title: "That query cannot be read", Status: http.StatusBadRequest, Body: v, Live: true}, nil
 	}
 	return frame.WebPage{Name: "results", Title: frame.PlainText(text), Body: v, Live: true}, err
+}
+
+// readFilters reads the filters that are parameters of the address, as in the API.
+func readFilters(c *gin.Context) query.Query {
+	var q query.Query
+	for _, f := range query.Filters() {
+		for _, value := range c.QueryArray(f.Key) {
+			if value = strings.TrimSpace(value); value != "" {
+				values := f.Values(&q)
+				*values = append(*values, value)
+			}
+		}
+	}
+	return q
 }
 
 // A reading holds the options by which a query is read and results are excluded. Its fields are
@@ -206,7 +232,7 @@ func (p *Pages) findResults(ctx context.Context, text string, number int, as rea
 	if v.Hits, err = p.completeHits(ctx, r.Hits); err != nil {
 		return resultsView{}, err
 	}
-	v.Services, v.Classes = listOtherHits(r)
+	v.Services, v.Classes = listOtherHits(q, r)
 	v.Pages = frame.LinkPages("/", as.queryValues(text), number, r.Total, frame.PerPage)
 	if v.Grouped {
 		// The number of pages is unknown before the last one is computed.
@@ -233,23 +259,34 @@ func noteOf(r index.Result) string {
 	return strings.TrimSpace(note)
 }
 
-// listOtherHits lists the services and the classes of data that answer the words as a
-// whole, each once: a service may be described by several documents.
-func listOtherHits(r index.Result) (services, classes []sideView) {
+// listOtherHits lists the services and the classes of data that answer the words as a whole, each
+// once: a service may be described by several documents. Beside operations it lists only those
+// that the words name: others would compete with the operations without being ranked among them.
+func listOtherHits(q query.Query, r index.Result) (services, classes []sideView) {
 	met := map[string]bool{}
+	named := func(name string) bool { return len(r.Hits) == 0 || containsWords(name, q.Words) }
 	for _, s := range r.Services {
-		if !met[s.Host] {
+		if !met[s.Host] && named(s.Service.Name+" "+s.Host) {
 			services = append(services, sideView{Text: cmp.Or(s.Service.Name, s.Host), Address: frame.ServicePath(s.Host), Detail: frame.FormatCount(s.Operations, "operation")})
 		}
 		met[s.Host] = true
 	}
 	for _, k := range r.Classes {
-		if key := k.Host + " " + k.Class.Name; !met[key] {
+		if key := k.Host + " " + k.Class.Name; !met[key] && named(k.Class.Name) {
 			classes = append(classes, sideView{Text: k.Class.Name, Address: classListing.valueAddress(strings.ToLower(k.Class.Name)), Detail: "held by " + k.Host})
 			met[key] = true
 		}
 	}
 	return services, classes
+}
+
+// containsWords reports whether a name has all of the words, in any letter case.
+func containsWords(name, words string) bool {
+	split := func(text string) []string {
+		return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
+	}
+	parts := split(name)
+	return !slices.ContainsFunc(split(words), func(word string) bool { return !slices.Contains(parts, word) })
 }
 
 // resultSentence describes the result in one sentence.
@@ -272,9 +309,12 @@ func (p *Pages) completeHits(ctx context.Context, found []index.Hit) ([]hitView,
 		return nil, err
 	}
 	views := make([]hitView, 0, len(hits))
+	room := maxHitPrograms
 	for i, h := range hits {
 		v := p.hitViewOf(h)
 		v.Number = i + 1
+		v.Programs = append(v.Programs, toolOf(h))
+		v.fit(&room, operationPath(h.Host, string(h.Kind), h.Operation.ID))
 		views = append(views, v)
 	}
 	return views, nil
@@ -293,10 +333,15 @@ func (p *Pages) hitViewOf(h answer.Hit) hitView {
 		Findings: findingsWords[h.Findings],
 		Digest:   shortDigest(h.Digest),
 		Caution:  frame.AsSentence(h.Caution),
-		Marked:   frame.MarkWords(140, titleOfOperation(h.Operation), matchedWords(h.Why)),
-		Programs: programsOf(h.Operation, h.Service),
+		calling:  callingOf(h.Operation, h.Service),
 		TestSet:  slices.Contains(h.Service.Categories, testCategory) || h.Service.Domain == testCategory,
 		Far:      h.Far,
+	}
+	intent, words := titleOfOperation(h.Operation), matchedWords(h.Why)
+	title := shortTitle(intent)
+	v.Marked = frame.MarkWords(maxIntent, title, words)
+	if len(intent)-len(title) > len("。") || strings.HasSuffix(title, "…") {
+		v.Whole = frame.MarkWords(maxIntent, intent, words)
 	}
 	if h.Freshness.Stale {
 		v.Stale = frame.AsSentence(h.Freshness.Why)
@@ -316,6 +361,16 @@ func (p *Pages) hitViewOf(h answer.Hit) hitView {
 	return v
 }
 
+const (
+	maxTitle  = 80   // characters: two lines of a phone
+	maxIntent = 1000 // characters of a description
+)
+
+// shortTitle returns the first sentence of an intent, cut to the length of a title.
+func shortTitle(intent string) string {
+	return wording.Shorten(wording.FirstSentence(intent), maxTitle)
+}
+
 // titleOfOperation is the intent of an operation, or its id if it has none.
 func titleOfOperation(o document.Operation) string { return cmp.Or(o.Intent, o.ID) }
 
@@ -326,6 +381,52 @@ func matchedWords(w index.Why) []string {
 		words = append(words, m.Text, m.Term)
 	}
 	return words
+}
+
+// calling shows how to call an operation.
+type calling struct {
+	Programs  []programView
+	Bound     bool   // they use the HTTP binding of AGTP, which a service may lack
+	Elsewhere string // the page that has the programs, where this one has no room for them
+}
+
+// The number of bytes of programs on a page: one of results, and one of a service, whose operations
+// have all of their parameters.
+const (
+	maxHitPrograms     = 36 << 10
+	maxServicePrograms = 26 << 10
+)
+
+func callingOf(o document.Operation, s document.Service) calling {
+	return calling{Programs: programsOf(o, s), Bound: call.Of(o, s).HTTPBinding != ""}
+}
+
+// fit takes room for the programs, or moves them to another page if there is not enough.
+func (c *calling) fit(room *int, elsewhere string) {
+	size := 0
+	for _, p := range c.Programs {
+		size += len(p.Text)
+	}
+	if size > *room {
+		c.Programs, c.Elsewhere = nil, elsewhere
+		return
+	}
+	*room -= size
+}
+
+// toolOf writes an operation as a tool of MCP.
+func toolOf(h answer.Hit) programView {
+	tools := call.Tools([]call.ToolSource{{ID: h.ID, Host: h.Host, Service: h.Service, Operation: h.Operation, Ends: h.Effect.Destructive}})
+	text, err := json.MarshalIndent(call.ToMCP(tools, "").Tools[0], "", "  ")
+	if err != nil { // its parts were JSON
+		return programView{}
+	}
+	return programView{"MCP tool", frame.PlainText(string(text))}
+}
+
+// operationPath is the page of a service at one of its operations.
+func operationPath(host, kind, id string) string {
+	return frame.ServicePath(host) + "?" + url.Values{"kind": {kind}, "op": {id}}.Encode() + "#op"
 }
 
 // A programView is a program that calls an operation.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gazetteer/api/answer"
@@ -37,7 +38,7 @@ type serviceView struct {
 	Last             int
 	Pages            frame.PageLinks
 	Agents           *joinedView // nil where no agents are kept
-	DataClasses      []document.DataClass
+	DataClasses      []classView
 	Documents        []documentView
 	MoreClasses      int
 	Related          []string
@@ -45,6 +46,12 @@ type serviceView struct {
 	Similar          []similarView
 	State            stateView
 	Explained        explanationView
+}
+
+// classView is a class of data with its page.
+type classView struct {
+	document.DataClass
+	Address string
 }
 
 // A fact is one line of the head of a service.
@@ -55,10 +62,10 @@ type fact struct {
 
 type listedOperation struct {
 	operationView
-	Kind     string
-	Programs []programView
-	Also     *listedOperation // the same operation as another document describes it, nil without one
-	Wanted   bool             // the address asked for this one
+	calling
+	Kind   string
+	Also   *listedOperation // the same operation as another document describes it, nil without one
+	Wanted bool             // the address asked for this one
 }
 
 type documentView struct {
@@ -147,7 +154,7 @@ func (p *Pages) servicePage(c *gin.Context) (frame.WebPage, error) {
 	}
 	s, err := p.answers.Service(c.Request.Context(), host)
 	if err != nil {
-		return frame.WebPage{}, hostError(host, err)
+		return frame.WebPage{}, p.hostError(c.Request.Context(), host, err)
 	}
 	if s.Host != host { // another spelling; each service has one address
 		return frame.WebPage{Status: http.StatusSeeOther, Location: frame.ServicePath(s.Host)}, nil
@@ -172,6 +179,7 @@ func (p *Pages) servicePage(c *gin.Context) (frame.WebPage, error) {
 	}
 	first := min((number-1)*frame.PerPage, len(all))
 	v.Operations = all[first:min(first+frame.PerPage, len(all))]
+	fitPrograms(host, v.Operations)
 	v.Total, v.First, v.Last = len(all), first+1, first+len(v.Operations)
 	v.Pages = frame.LinkPages(frame.ServicePath(host), url.Values{}, number, len(all), frame.PerPage)
 	if v.Published {
@@ -237,8 +245,10 @@ func (p *Pages) serviceHead(s answer.Service) serviceView {
 		classes = append(classes, d.DataClasses...)
 		v.Documents = append(v.Documents, p.documentOf(d))
 	}
-	v.DataClasses = distinctClasses(classes)
-	v.DataClasses, v.MoreClasses = frame.SplitAt(v.DataClasses, maxListed)
+	classes, v.MoreClasses = frame.SplitAt(distinctClasses(classes), maxListed)
+	for _, c := range classes {
+		v.DataClasses = append(v.DataClasses, classView{c, classListing.valueAddress(strings.ToLower(c.Name))})
+	}
 	v.Related, v.MoreRelated = frame.SplitAt(s.Related, maxListed)
 	return v
 }
@@ -282,7 +292,7 @@ func operationsOf(s answer.Service) []listedOperation {
 			first = len(all)
 		}
 		for n, o := range d.Operations {
-			listed := listedOperation{operationView: operationOf(o, d.Service), Kind: string(d.Kind), Programs: programsOf(o, d.Service)}
+			listed := listedOperation{operationView: operationOf(o, d.Service), Kind: string(d.Kind), calling: callingOf(o, d.Service)}
 			if place, ok := twins[n]; ok && &documents[i] == yields {
 				also[place] = &listed
 				continue
@@ -294,6 +304,28 @@ func operationsOf(s answer.Service) []listedOperation {
 		all[first+place].Also = twin
 	}
 	return all
+}
+
+// fitPrograms leaves programs for as many operations as a page has room for, that one first which the
+// address asks for.
+func fitPrograms(host string, operations []listedOperation) {
+	room := maxServicePrograms
+	for _, wanted := range []bool{true, false} {
+		for i := range operations {
+			o := &operations[i]
+			if o.Wanted != wanted {
+				continue
+			}
+			path := operationPath(host, o.Kind, o.ID)
+			if wanted {
+				path = "" // this page
+			}
+			o.fit(&room, path)
+			if o.Also != nil {
+				o.Also.fit(&room, "")
+			}
+		}
+	}
 }
 
 // placeOf returns the place of the operation with that id, -1 when there is none.
@@ -441,6 +473,9 @@ func (p *Pages) fetchOf(f fetch.Fetch) fetchView {
 		Status:    f.Status,
 		At:        p.MomentOf(f.At),
 		Redirects: f.Redirects,
+	}
+	if strings.Contains(f.Detail, strconv.Itoa(f.Status)) {
+		v.Status = 0 // the detail says it
 	}
 	if f.Took > 0 {
 		v.Took = fmt.Sprintf("%d ms", int64(f.Took))

@@ -71,15 +71,15 @@ func (p *Pages) sourcePage(c *gin.Context) (frame.WebPage, error) {
 	ctx, host, kind := c.Request.Context(), c.Param("host"), document.Kind(c.Param("kind"))
 	service, err := p.answers.Service(ctx, host)
 	if err != nil {
-		return frame.WebPage{}, hostError(host, err)
+		return frame.WebPage{}, p.hostError(ctx, host, err)
 	}
 	i := slices.IndexFunc(service.Documents, func(d answer.DocumentView) bool { return d.Kind == kind })
 	if i < 0 {
-		return frame.WebPage{}, frame.ErrNoPage
+		return frame.WebPage{}, &noDocument{host: service.Host, kind: kind, documents: service.Documents}
 	}
 	raw, err := p.answers.Document(ctx, host, kind, "")
-	if errors.Is(err, answer.ErrNoDocument) {
-		return frame.WebPage{}, frame.ErrNoPage
+	if errors.Is(err, answer.ErrNoDocument) { // it has gone in the meantime
+		return frame.WebPage{}, &noDocument{host: service.Host, kind: kind}
 	}
 	if err != nil {
 		return frame.WebPage{}, err

@@ -31,6 +31,7 @@ type refusedView struct{ Host, What, Help string }
 type submittedView struct {
 	Host      string
 	Waiting   bool // for its first visit
+	Soon      bool // that begins now
 	Due       frame.Moment
 	Visited   frame.Moment
 	Documents int
@@ -52,7 +53,7 @@ func (p *Pages) submitFormPage(c *gin.Context) (frame.WebPage, error) {
 	for _, host := range watched {
 		s, err := p.answers.Submission(c.Request.Context(), host)
 		if err != nil {
-			return frame.WebPage{}, hostError(host, err)
+			return frame.WebPage{}, p.hostError(c.Request.Context(), host, err)
 		}
 		if err := p.addSubmission(c, &v, s); err != nil {
 			return frame.WebPage{}, err
@@ -132,10 +133,11 @@ func (p *Pages) addSubmission(c *gin.Context, v *submitView, s answer.Submission
 	visit := submittedView{Host: s.Host, Waiting: s.State == "waiting", Due: p.MomentOf(s.Due), Visited: p.MomentOf(s.Visited)}
 	if visit.Waiting {
 		v.Running = v.Running || s.Due.Before(p.Now().Add(time.Minute))
+		visit.Soon = s.Due.Before(p.Now().Add(5 * time.Second))
 	} else {
 		service, err := p.answers.Service(c.Request.Context(), s.Host)
 		if err != nil {
-			return hostError(s.Host, err)
+			return p.hostError(c.Request.Context(), s.Host, err)
 		}
 		visit.Documents = len(service.Documents)
 		for _, f := range service.State.Fetches[:min(len(service.State.Fetches), maxWatchedFetches)] {

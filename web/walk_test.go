@@ -128,6 +128,28 @@ func TestBrowserWalk(t *testing.T) {
 				t.Errorf("%s: the first result ends at %v", q, bottom)
 			}
 		}
+		tab.open("/?q=book")
+		if !evaluate[bool](tab, `document.querySelector("#facets").getBoundingClientRect().bottom <= document.querySelector(".hits").getBoundingClientRect().top`) {
+			t.Error("the list that narrows the results stands below them")
+		}
+		tab.click("#facets summary")
+		tab.sees("#facets li", "BOOK")
+	})
+	t.Run("with room the list of filters is open", func(t *testing.T) {
+		for _, scripts := range []bool{true, false} {
+			tab := newTab(t, browser, h, look{scheme: "light", width: 1280, scripts: scripts})
+			tab.open("/?q=book")
+			tab.sees("#facets li", "BOOK")
+		}
+	})
+	t.Run("results on paper", func(t *testing.T) {
+		tab := newTab(t, browser, h, look{scheme: "light", width: 1280, scripts: true})
+		call(tab, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
+		tab.open("/?q=book+a+table")
+		text := evaluate[string](tab, `document.querySelector("main").innerText`)
+		if !strings.Contains(text, "Search: book a table") || strings.Contains(text, "Narrow down") {
+			t.Errorf("printed: %.300s", text)
+		}
 	})
 	t.Run("the order of the API", func(t *testing.T) {
 		sameOrder(t, h, newTab(t, browser, h, look{scheme: "light", width: 1280, scripts: true}))
@@ -180,10 +202,18 @@ func (h *testServer) walk(t *testing.T, tab *tab) {
 	tab.sees(".why", "words found")
 	tab.sees(".hit", "curl")
 	tab.judge("result-open")
+	if tab.scripts {
+		tab.openDetails()
+		tab.judge("results-all-open")
+	}
 	tab.follow(".hit h2 a")
 	tab.sees("#op .verb", "SEND")
 	tab.sees("#documents", "Documents and findings")
 	tab.judge("service")
+	if tab.scripts {
+		tab.openDetails()
+		tab.judge("service-all-open")
+	}
 	tab.open("/services/locanda.test")
 	tab.sees("main", "Claimed by one side only. Only the agent says so")
 	tab.judge("service-agents")
@@ -284,7 +314,7 @@ func (h *testServer) places() []place {
 		{"data-classes", "/data-classes", ".directory", "appointment"},
 		{"verbs-none", "/verbs?q=zzz", ".empty", "Show all"},
 		{"data-class", "/data-classes/appointment", ".hits", "haircut"},
-		{"filtered", "/?q=cancel+class%3Aappointment+effect%3Airreversible", "#facets .on", "appointment"},
+		{"filtered", "/?q=cancel+class%3Aappointment+effect%3Airreversible", "#facets", "Narrow down"},
 		{"beside", "/?q=library+domain%3Aeducation", ".beside", "Town Library"},
 		{"last-page", "/?q=send&page=2", ".pager", "Page 2"},
 		{"empty", "/?q=verb%3ASENT", ".empty", "No operation matches"},
@@ -313,9 +343,9 @@ func (h *testServer) places() []place {
 		{"changes", "/changes", "main", "locanda.test"},
 		{"changes-none", "/changes?host=nobody.test", "main", "nobody.test"},
 		{"diff", h.diff, "main ins, main del", ""},
-		{"census", "/census", ".chart", "AI"},
+		{"census", "/census", ".chart", "Well-formed"},
 		{"census-hosts", "/census/hosts?figure=format%3Aai", ".hostlist", ".test"},
-		{"home", "/", "main", "Find"},
+		{"home", "/", "p.states", "can be reached"},
 	}
 }
 
@@ -354,7 +384,10 @@ func (h *testServer) typeAQuery(t *testing.T, tab *tab) {
 	tab.sees("#told", "a value is missing")
 	tab.judge("typed-mistake")
 	tab.types("ORDER")
-	tab.until(`document.querySelector("#facets .on a")?.innerText.includes("ORDER")`)
+	tab.until(`document.querySelector("#facets .on a")?.textContent.includes("ORDER")`)
+	if tab.width < 900 {
+		tab.click("#facets summary")
+	}
 	tab.follow("#facets .on a")
 	tab.sees("#found .hit h2", "taxi")
 }
@@ -416,6 +449,7 @@ func scriptsFail(t *testing.T, browser context.Context, h *testServer) {
 		"no events":           `delete window.EventSource`,
 		"no observer":         `window.MutationObserver = function () { throw new Error("none") }`,
 		"a query that throws": `const find = document.querySelectorAll; Document.prototype.querySelectorAll = function (s) { if (s.includes("copy")) throw new Error("none"); return find.call(this, s) }`,
+		"no network":          `XMLHttpRequest.prototype.send = function () { setTimeout(() => this.onerror(new Event("error"))) }`,
 		"no htmx":             `Object.defineProperty(window, "htmx", {set() { throw new Error("none") }})`,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -426,6 +460,11 @@ func scriptsFail(t *testing.T, browser context.Context, h *testServer) {
 			tab.sees(".hits h2", "message")
 			tab.follow(".hit h2 a")
 			tab.sees("#op .verb", "SEND")
+			if name == "no network" {
+				tab.open("/")
+				tab.types("taxi")
+				tab.until(`document.querySelector("#told.notice")?.innerText.includes("Press Enter")`)
+			}
 			tab.open("/status")
 			tab.sees("main", "Hosts known")
 			tab.open("/rules?q=AGIS302")
@@ -616,7 +655,7 @@ func openTestServer(t *testing.T) *testServer {
 		UserAgent: "Gazetteer/0.1 (+https://gazetteer.test/bot)", Contact: "https://gazetteer.test/contact", Addresses: []string{"192.0.2.7"},
 		HostInterval: time.Second, DomainInterval: 2 * time.Second,
 	}})
-	reference, err := docpages.New(pages.Frame, routes.OpenAPI(), "https://gazetteer.test")
+	reference, err := docpages.New(pages.Frame, routes.OpenAPI(), answers, "https://gazetteer.test")
 	must(t, err)
 	for _, e := range []*gin.Engine{routes.Engine(), gin.New()} { // the second one says what the pages are
 		pages.Mount(e)
@@ -857,6 +896,12 @@ func (b *tab) click(selector string) {
 	must(b.T, chromedp.Do(b.ctx, chromedp.Click(chromedp.CSS(selector))))
 }
 
+// openDetails opens all that is folded on the page.
+func (b *tab) openDetails() {
+	b.Helper()
+	evaluate[bool](b, `document.querySelectorAll("details").forEach(d => { d.open = true }), true`)
+}
+
 func (b *tab) press(key string) {
 	b.Helper()
 	b.awaitScripts()
@@ -986,7 +1031,7 @@ const faintTexts = `(() => {
 })()`
 
 // brokenLayout names texts that are clipped, words that are broken inside, and controls that overlap.
-// Names of hosts, addresses and code have no words and may be broken.
+// Names of hosts and addresses may be broken between their parts. Code has no words and may be broken.
 const brokenLayout = `(() => {
 	const faults = [], hidden = e => e.closest(".visually-hidden, .skip, [hidden], .page-results .search, .brand, :is(.checks, .stacked) thead, .page-home:has(.hits, .empty) .hero") || !e.checkVisibility({contentVisibilityAuto: true, visibilityProperty: true})
 	for (const e of document.querySelectorAll("body *")) {
@@ -1002,6 +1047,20 @@ const brokenLayout = `(() => {
 			range.setEnd(node, word.index + word[0].length)
 			const lines = [...range.getClientRects()].map(r => Math.round(r.top))
 			if (Math.max(...lines) - Math.min(...lines) > 4) faults.push("broken inside: " + word[0] + " in " + e.outerHTML.slice(0, 120))
+		}
+	}
+	// A name is all text of its element: the places where it may be broken divide the text.
+	for (const e of document.querySelectorAll("h1, h2, h3, bdi, dd, dd code, .host, .path, .address, .how code, .fetches code")) {
+		if (hidden(e)) continue
+		const parts = document.createTreeWalker(e, NodeFilter.SHOW_TEXT)
+		for (let node; node = parts.nextNode();) {
+			if (node.parentElement.closest("pre, svg, .mark, .visually-hidden") || hidden(node.parentElement)) continue
+			for (const part of node.data.matchAll(/(?<![^\s./:_@?&=(])[\p{Ll}]{2,22}(?![^\s./:_@?&=),])/gu)) {
+				range.setStart(node, part.index)
+				range.setEnd(node, part.index + part[0].length)
+				const lines = [...range.getClientRects()].filter(r => r.width > 1).map(r => Math.round(r.top))
+				if (Math.max(...lines) - Math.min(...lines) > 4) faults.push("name broken inside: " + part[0] + " in " + e.outerHTML.slice(0, 120))
+			}
 		}
 	}
 	const boxes = [...document.querySelectorAll("main a, main button, main input:not([type=hidden]), main select, main summary, header a")].filter(e => !hidden(e))

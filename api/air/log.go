@@ -124,7 +124,10 @@ func logAnswer[I any](a *Routes) func(context.Context, *I) (*route.StreamOutput,
 			for _, name := range []string{"If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since", "Range", "If-Range"} {
 				inner.Header.Del(name)
 			}
-			a.Answers.Log.Handler().ServeHTTP(c.Writer, inner)
+			if err := a.Answers.Log.Answer(c.Writer, inner); err != nil {
+				route.WriteProblem(ctx, a.CompleteProblem(ctx.Operation().Path, err))
+				return
+			}
 			header := c.Writer.Header()
 			header.Del("Accept-Ranges")
 			if strings.HasPrefix(inner.URL.Path, "/tile/") && !strings.HasPrefix(inner.URL.Path, "/tile/entries/") && c.Writer.Status() == http.StatusOK {
@@ -237,7 +240,7 @@ func (a *Routes) verifyLog(ctx context.Context, in *verifyInput) (*route.Output[
 			break
 		}
 		if err != nil {
-			return nil, route.LogProblem(err)
+			return nil, err
 		}
 		v.EntriesChecked++
 	}

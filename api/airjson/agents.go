@@ -54,32 +54,32 @@ func NewRegistrationView(r Registry, a registry.Agent, secret string) Registrati
 
 // RecordView is the public record of an agent.
 type RecordView struct {
-	Context            string             `json:"@context"`
-	Type               string             `json:"type"`
-	AirID              string             `json:"air_id"`
-	Name               string             `json:"name"`
-	Username           *string            `json:"username"`
-	Description        string             `json:"description"`
-	Creator            CreatorView        `json:"creator"`
-	Capabilities       []string           `json:"capabilities"`
-	Security           SecurityView       `json:"security"`
-	Transparency       TransparencyView   `json:"transparency"`
-	Verified           bool               `json:"verified"`
-	VerificationLevel  string             `json:"verification_level"`
-	VerificationStatus VerificationStatus `json:"verification_status"`
+	Context            string             `json:"@context" doc:"the JSON-LD context of the AIR record"`
+	Type               string             `json:"type" doc:"the JSON-LD type of the record"`
+	AirID              string             `json:"air_id" doc:"the id of the agent in this registry, permanent"`
+	Name               string             `json:"name" doc:"as the owner writes it"`
+	Username           *string            `json:"username" doc:"the handle; null for none"`
+	Description        string             `json:"description" doc:"what the agent does, in the words of its owner"`
+	Creator            CreatorView        `json:"creator" doc:"who claims to have made the agent"`
+	Capabilities       []string           `json:"capabilities" doc:"what the agent can do, in the words of its owner"`
+	Security           SecurityView       `json:"security" doc:"certifications that the owner claims"`
+	Transparency       TransparencyView   `json:"transparency" doc:"what the owner says about source code and documentation"`
+	Verified           bool               `json:"verified" doc:"the reference's mark; it proves nothing by itself"`
+	VerificationLevel  string             `json:"verification_level" doc:"always self-verified"`
+	VerificationStatus VerificationStatus `json:"verification_status" doc:"the progress towards the reference's mark"`
 	// DIDWBAResolved is null when the creator's DID is not a did:wba. An agent's own DID resolves
 	// here from the moment of its registration. The document of an external DID must list the
 	// agent's key.
-	DIDWBAResolved      *bool        `json:"did_wba_resolved"`
-	DIDWBALastCheckedAt *string      `json:"did_wba_last_checked_at"`
-	IsDemo              bool         `json:"is_demo"`
-	Status              string       `json:"status"`
-	Created             string       `json:"created"`
-	Updated             string       `json:"updated"`
-	TrustScore          int          `json:"trust_score"`
-	TrustGrade          string       `json:"trust_grade"`
-	Components          Components   `json:"components"`
-	Evidence            EvidenceView `json:"evidence"`
+	DIDWBAResolved      *bool        `json:"did_wba_resolved" doc:"whether the creator's did:wba resolves and lists the agent's key; null for other DIDs"`
+	DIDWBALastCheckedAt *string      `json:"did_wba_last_checked_at" doc:"when that was checked last"`
+	IsDemo              bool         `json:"is_demo" doc:"always false, for clients of the reference"`
+	Status              string       `json:"status" doc:"active, pending, suspended or deactivated"`
+	Created             string       `json:"created" doc:"when the agent was registered"`
+	Updated             string       `json:"updated" doc:"when the record changed last"`
+	TrustScore          int          `json:"trust_score" doc:"the reference's score, 0 to 100; evidence says what it rests on"`
+	TrustGrade          string       `json:"trust_grade" doc:"the same as a letter"`
+	Components          Components   `json:"components" doc:"the parts of the score"`
+	Evidence            EvidenceView `json:"evidence" doc:"each signal with what it proves"`
 }
 
 // CreatorView is the claimed creator of an agent.

@@ -341,10 +341,16 @@ func (h Hit) Compact() CompactHit {
 	return c
 }
 
-// truncateText returns the beginning of a text.
+// truncateText returns the beginning of a text, up to the end of a word.
 func truncateText(text string, most int) string {
-	if r := []rune(text); len(r) > most {
-		return strings.TrimSpace(string(r[:most-1])) + "…"
+	r := []rune(text)
+	if len(r) <= most {
+		return text
 	}
-	return text
+	cut := string(r[:most-1])
+	// A script without spaces, or one long word, is cut anywhere.
+	if at := strings.LastIndexByte(cut, ' '); at > len(cut)/2 && r[most-1] != ' ' {
+		cut = cut[:at]
+	}
+	return strings.TrimRight(cut, " ,;:") + "…"
 }

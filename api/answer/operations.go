@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 
 	"gazetteer/call"
@@ -29,7 +30,13 @@ func (a *Answers) Offer(ctx context.Context, id string) (call.ToolSource, error)
 	if err != nil {
 		return call.ToolSource{}, err
 	}
-	at := slices.IndexFunc(d.Operations, func(o document.Operation) bool { return o.ID == operation })
+	find := func(id string) int {
+		return slices.IndexFunc(d.Operations, func(o document.Operation) bool { return o.ID == id })
+	}
+	at := find(operation)
+	if decoded, err := url.PathUnescape(operation); at < 0 && err == nil {
+		operation, at = decoded, find(decoded) // the MCP server encodes ids, so that each is one word
+	}
 	if !found || at < 0 {
 		return call.ToolSource{}, fmt.Errorf("%w: %s", ErrNoOperation, id)
 	}

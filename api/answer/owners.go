@@ -67,13 +67,17 @@ func (a *Answers) checkShown(ctx context.Context, host string) error {
 }
 
 // OwnerRequests handles the requests of hosts' owners to the crawler. Each request makes this
-// server ask name servers and hosts, or visit one, so their rate is limited.
+// server ask name servers and hosts, or visit one, so their rate is limited. A request with a
+// signature that holds counts for its network and its domain only, so that strangers cannot use up
+// what an owner needs.
 type OwnerRequests struct {
 	owners  *owner.Owners
 	recrawl func(ctx context.Context, host string, by crawler.Requester) error
 	add     func(ctx context.Context, hosts ...string) error
-	clients *limit.Limiter
-	domains *limit.Limiter
+	clients *limit.Limiter // of each network
+	probes  *limit.Limiter // without a signature, of all networks
+	domains *limit.Limiter // the same about one domain
+	proved  *limit.Limiter // with a signature, about one domain
 }
 
 // OwnerRequestOptions configure [OwnerRequests].
@@ -84,35 +88,52 @@ type OwnerRequestOptions struct {
 	Recrawl func(ctx context.Context, host string, by crawler.Requester) error
 	Add     func(ctx context.Context, hosts ...string) error
 	// PerClient is how many requests one client may make in an hour, PerDomain how many may concern
-	// one registrable domain, All how many all clients may make together. 0 means 30, 12 and 600; a
-	// negative number lifts the limit.
+	// one registrable domain, with a signature and without one, All how many all clients may make
+	// together without a signature. 0 means 30, 12 and 600; a negative number lifts the limit.
 	PerClient, PerDomain, All int
 	Limits                    *limit.Set // has the clock and lists the limits; may be nil
 }
 
 // NewOwnerRequests returns a handler of requests. It starts nothing.
 func NewOwnerRequests(o OwnerRequestOptions) *OwnerRequests {
+	each, domain := cmp.Or(o.PerClient, 30), cmp.Or(o.PerDomain, 12)
 	return &OwnerRequests{
 		owners: o.Owners, recrawl: o.Recrawl, add: o.Add,
-		clients: o.Limits.Limiter(limit.Rule{Name: "owner-requests", Each: cmp.Or(o.PerClient, 30), All: cmp.Or(o.All, 600)}),
-		domains: o.Limits.Limiter(limit.Rule{Name: "owner-requests-domain", Each: cmp.Or(o.PerDomain, 12), All: -1}),
+		clients: o.Limits.Limiter(limit.SharedRule("owner-requests", each, -1)),
+		probes:  o.Limits.Limiter(limit.SharedRule("owner-probes", each, cmp.Or(o.All, 600))),
+		domains: o.Limits.Limiter(targetRule("owner-probes-domain", domain)),
+		proved:  o.Limits.Limiter(limit.Rule{Name: "owner-proofs-domain", Each: domain, All: -1}),
 	}
 }
 
-// admitRequest counts a request about a host. Requests over the operator's socket, which have the
-// zero address, are not counted.
-func (w *OwnerRequests) admitRequest(ctx context.Context, client netip.Addr, host string) error {
-	if !client.IsValid() {
-		return nil
-	}
-	if err := w.clients.Take(ctx, client); err != nil {
-		return quotaError(err, "your network has sent too many requests about hosts in the last hour", "try again later")
-	}
+// admitRequest counts a request against what its own network may send. Requests over the operator's
+// socket, which have the zero address, are not counted.
+func (w *OwnerRequests) admitRequest(ctx context.Context, client netip.Addr) error {
+	return quotaError(w.clients.Take(ctx, client), "requests about hosts", "try again later")
+}
+
+// evidenceOf returns the evidence of a request about a host: what it counts against depends on its
+// signature.
+func (w *OwnerRequests) evidenceOf(host string, client netip.Addr, request *httpsig.Message) owner.Evidence {
 	domain := psl.Domain(host)
-	if err := w.domains.TakeKey(ctx, domain); err != nil {
-		return quotaError(err, "there were too many requests about hosts below "+domain+" in the last hour", "try again later")
-	}
-	return nil
+	about := "requests about hosts below " + domain
+	return owner.Evidence{Request: request, Admit: func(ctx context.Context, proved bool) error {
+		if !client.IsValid() {
+			return nil
+		}
+		if proved {
+			return targetError(w.proved.TakeKey(ctx, domain), about, "try again later")
+		}
+		counted, err := w.probes.Reserve(ctx, client)
+		if err != nil {
+			return quotaError(err, "requests about hosts without a signature", "sign the request with a key of the host's DID document")
+		}
+		if err := w.domains.TakeTarget(ctx, client, domain); err != nil {
+			counted.Cancel()
+			return targetError(err, about, "sign the request with a key of the host's DID document")
+		}
+		return nil
+	}}
 }
 
 // ErrNoOwnerRequests: this process handles no requests of owners. Test with errors.Is.
@@ -130,13 +151,14 @@ func (a *Answers) HandleOwnerRequest(ctx context.Context, wish owner.RequestKind
 	if err != nil {
 		return owner.RequestResult{}, err
 	}
-	if err := a.OwnerRequests.admitRequest(ctx, client, host); err != nil {
+	if err := a.OwnerRequests.admitRequest(ctx, client); err != nil {
 		return owner.RequestResult{}, err
 	}
+	evidence := a.OwnerRequests.evidenceOf(host, client, request)
 	if wish == owner.OptOut {
-		return a.OwnerRequests.owners.OptOut(ctx, host, subdomains, request)
+		return a.OwnerRequests.owners.OptOut(ctx, host, subdomains, evidence)
 	}
-	done, err := a.OwnerRequests.owners.OptIn(ctx, host, request)
+	done, err := a.OwnerRequests.owners.OptIn(ctx, host, evidence)
 	if err == nil && done.Done && a.OwnerRequests.add != nil {
 		err = a.OwnerRequests.add(ctx, host) // it was known before, as likely as not
 	}
@@ -158,10 +180,10 @@ func (a *Answers) Recrawl(ctx context.Context, host string, client netip.Addr, r
 	if err := a.checkShown(ctx, host); err != nil {
 		return Submission{}, err
 	}
-	if err := a.OwnerRequests.admitRequest(ctx, client, host); err != nil {
+	if err := a.OwnerRequests.admitRequest(ctx, client); err != nil {
 		return Submission{}, err
 	}
-	signed, err := a.OwnerRequests.owners.Signed(ctx, host, request)
+	signed, err := a.OwnerRequests.owners.Signed(ctx, host, a.OwnerRequests.evidenceOf(host, client, request))
 	if err != nil {
 		return Submission{}, err
 	}

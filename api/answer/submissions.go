@@ -44,8 +44,8 @@ type SubmitterOptions struct {
 func NewSubmitter(o SubmitterOptions) *Submitter {
 	return &Submitter{
 		add:     o.Add,
-		clients: o.Limits.Limiter(limit.Rule{Name: "submissions", Each: cmp.Or(o.PerClient, 60), All: cmp.Or(o.All, 5000)}),
-		domains: o.Limits.Limiter(limit.Rule{Name: "submissions-domain", Each: cmp.Or(o.PerDomain, 20), All: -1}),
+		clients: o.Limits.Limiter(limit.SharedRule("submissions", cmp.Or(o.PerClient, 60), cmp.Or(o.All, 5000))),
+		domains: o.Limits.Limiter(targetRule("submissions-domain", cmp.Or(o.PerDomain, 20))),
 	}
 }
 
@@ -124,12 +124,14 @@ func (s *Submitter) admitHost(ctx context.Context, client netip.Addr, host strin
 	if !client.IsValid() {
 		return nil
 	}
-	if err := s.clients.Take(ctx, client); err != nil {
-		return quotaError(err, "too many hosts were submitted in the last hour", "submit the rest later")
+	counted, err := s.clients.Reserve(ctx, client)
+	if err != nil {
+		return quotaError(err, "new hosts", "submit the rest later")
 	}
 	domain := psl.Domain(host)
-	if err := s.domains.TakeKey(ctx, domain); err != nil {
-		return quotaError(err, "too many hosts below "+domain+" were submitted in the last hour", "submit the rest later")
+	if err := s.domains.TakeTarget(ctx, client, domain); err != nil {
+		counted.Cancel()
+		return targetError(err, "new hosts below "+domain, "submit the rest later")
 	}
 	return nil
 }

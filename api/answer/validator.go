@@ -35,25 +35,11 @@ var (
 	ErrBusy = errors.New("too many documents are being fetched at the moment")
 )
 
-// A QuotaError says that a client has exceeded a limit.
-type QuotaError struct {
-	Message string
-	Help    string        // what to do instead
-	Wait    time.Duration // until there is room again
-}
-
-func (e *QuotaError) Error() string { return e.Message }
-
-// quotaError describes an exceeded limit for the caller.
-func quotaError(err error, message, help string) error {
-	if e, ok := errors.AsType[*limit.ExceededError](err); ok {
-		return &QuotaError{message, help, e.Wait}
-	}
-	return err
-}
-
-// maxConcurrentFetches is the number of fetches that anonymous requests can cause at a time.
-const maxConcurrentFetches = 8
+// The number of fetches that anonymous requests can cause at a time, and of those one client.
+const (
+	maxConcurrentFetches  = 32
+	maxConcurrentOfClient = 4
+)
 
 // A Validator checks documents: a given text, or the documents at an address. A fetch is work for
 // another server, so the number of fetches is limited per client and per host.
@@ -83,9 +69,9 @@ func NewValidator(o ValidatorOptions) *Validator {
 	}
 	return &Validator{
 		fetcher: o.Fetcher, now: o.Now,
-		clients: o.Limits.Limiter(limit.Rule{Name: "fetches", Each: cmp.Or(o.PerClient, 30), All: cmp.Or(o.All, 600)}),
-		hosts:   o.Limits.Limiter(limit.Rule{Name: "fetches-host", Each: cmp.Or(o.PerHost, 12), All: -1}),
-		fetches: o.Limits.Slots(limit.SlotRule{Name: "fetches", All: maxConcurrentFetches}),
+		clients: o.Limits.Limiter(limit.SharedRule("fetches", cmp.Or(o.PerClient, 30), cmp.Or(o.All, 600))),
+		hosts:   o.Limits.Limiter(targetRule("fetches-host", cmp.Or(o.PerHost, 12))),
+		fetches: o.Limits.Slots(limit.SlotRule{Name: "fetches", All: maxConcurrentFetches, Each: maxConcurrentOfClient, Fair: maxConcurrentFetches / maxConcurrentOfClient / 2}),
 	}
 }
 
@@ -152,14 +138,17 @@ func (j *Validator) fetchInputs(ctx context.Context, s ValidationRequest) ([]lin
 	if j.fetcher == nil {
 		return nil, ErrNoFetcher
 	}
-	if err := j.admitFetch(ctx, s.Client, host); err != nil {
-		return nil, err
+	release, err := j.fetches.Acquire(ctx, s.Client) // before anything is counted: nothing is fetched without a slot
+	if e, ok := errors.AsType[*limit.ExceededError](err); ok && !e.All {
+		return nil, &QuotaError{fmt.Sprintf("%d addresses are being fetched for your network already", e.Quota), "send the text itself", e.Wait}
 	}
-	release, err := j.fetches.Acquire(ctx, netip.Addr{})
 	if err != nil {
 		return nil, ErrBusy
 	}
 	defer release()
+	if err := j.admitFetch(ctx, s.Client, host); err != nil {
+		return nil, err
+	}
 	var answers []fetch.Answer
 	if whole {
 		answers, err = j.fetcher.Host(ctx, host)
@@ -195,11 +184,13 @@ func (j *Validator) admitFetch(ctx context.Context, client netip.Addr, host stri
 	if !client.IsValid() {
 		return nil
 	}
-	if err := j.clients.Take(ctx, client); err != nil {
-		return quotaError(err, "too many addresses were given to be fetched in the last hour", "send the text itself")
+	counted, err := j.clients.Reserve(ctx, client)
+	if err != nil {
+		return quotaError(err, "addresses to be fetched", "send the text itself")
 	}
-	if err := j.hosts.TakeKey(ctx, host); err != nil {
-		return quotaError(err, "visits to "+host+" were requested too often", "send the text itself")
+	if err := j.hosts.TakeTarget(ctx, client, host); err != nil {
+		counted.Cancel()
+		return targetError(err, "visits to "+host, "send the text itself")
 	}
 	return nil
 }

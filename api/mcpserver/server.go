@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -128,6 +129,11 @@ func readArguments(arguments json.RawMessage, schema *jsonschema.Schema, filters
 			delete(members, name)
 			continue
 		}
+		if name == tokensArgument {
+			if n, err := strconv.Atoi(string(members[name])); err == nil && (n < minTokens || n > maxTokens) {
+				return nil, badArgument(fmt.Sprintf("%s must be between %d and %d", name, minTokens, maxTokens), schema)
+			}
+		}
 		if want, value := typeOfMember(member); json.Unmarshal(members[name], value) != nil {
 			return nil, badArgument(name+" must be "+want, schema)
 		}
@@ -239,6 +245,9 @@ func (t tools) sendRequest(ctx context.Context, r Request, v any) (Response, err
 			return response, &toolError{Code: "failed", Detail: fmt.Sprintf("the registry answered with status %d and no problem document", response.Status)}
 		}
 		problem.Detail, problem.Help = cleanText(problem.Detail, maxText), cleanText(problem.Help, maxText)
+		if strings.Contains(problem.Help, "/api/v1/") { // a model has no addresses of the API
+			problem.Help = "search_operations finds operations and their hosts by words"
+		}
 		return response, &problem
 	}
 	if v == nil {

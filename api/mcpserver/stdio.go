@@ -5,13 +5,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"sync"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"gazetteer/internal/mcphttp"
 )
 
 // drainTime is the time that running calls have after the client has closed its side.
@@ -65,8 +65,8 @@ func (r *callReader) Read(p []byte) (int, error) {
 		if len(line) == 0 {
 			continue
 		}
-		if refusal := checkMessage(line); refusal != "" {
-			if _, err := io.WriteString(r.out, refusal+"\n"); err != nil {
+		if refusal := mcphttp.CheckMessages(line); refusal != nil {
+			if _, err := r.out.writeLocked(append(refusal.JSON(), '\n')); err != nil {
 				return 0, err
 			}
 			continue
@@ -79,27 +79,6 @@ func (r *callReader) Read(p []byte) (int, error) {
 	n := copy(p, r.rest)
 	r.rest = r.rest[n:]
 	return n, nil
-}
-
-// checkMessage returns the answer to a line that is no message and no batch of messages, "" for the
-// others.
-func checkMessage(line []byte) string {
-	refuse := func(code int, message string) string {
-		return fmt.Sprintf(`{"jsonrpc":"2.0","id":null,"error":{"code":%d,"message":%q}}`, code, message)
-	}
-	if !json.Valid(line) {
-		return refuse(jsonrpc.CodeParseError, "the line is not JSON: send one message a line")
-	}
-	messages := []json.RawMessage{line}
-	if line[0] == '[' && (json.Unmarshal(line, &messages) != nil || len(messages) == 0) {
-		return refuse(jsonrpc.CodeInvalidRequest, "the batch is empty")
-	}
-	for _, m := range messages {
-		if _, err := jsonrpc.DecodeMessage(m); err != nil {
-			return refuse(jsonrpc.CodeInvalidRequest, "the line is no JSON-RPC 2.0 message")
-		}
-	}
-	return ""
 }
 
 // awaitAnswers waits until every call is answered, for a while.
@@ -135,9 +114,7 @@ type answerWriter struct {
 
 // Write writes whole messages: the transport hands over one at a time.
 func (w *answerWriter) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	n, err := w.WriteCloser.Write(p)
-	w.mu.Unlock()
+	n, err := w.writeLocked(p)
 	var m struct {
 		ID     json.RawMessage `json:"id"`
 		Method string          `json:"method"`
@@ -150,4 +127,11 @@ func (w *answerWriter) Write(p []byte) (int, error) {
 		}
 	}
 	return n, err
+}
+
+// writeLocked writes messages without counting them.
+func (w *answerWriter) writeLocked(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.WriteCloser.Write(p)
 }

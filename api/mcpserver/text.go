@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -13,6 +14,9 @@ import (
 
 // maxText is the number of characters of an untrusted text that a result shows.
 const maxText = 300
+
+// tokensArgument is the argument of each tool that limits its result.
+const tokensArgument = "within_tokens"
 
 const (
 	defaultTokens = 1500
@@ -110,13 +114,8 @@ func decodeID(text string) string {
 	return text
 }
 
-// tokenLimit returns the tokens a result may take.
-func tokenLimit(asked int) int {
-	if asked == 0 {
-		return defaultTokens
-	}
-	return min(max(asked, minTokens), maxTokens)
-}
+// tokenLimit returns the tokens a result may take; 0 means that none were asked for.
+func tokenLimit(asked int) int { return cmp.Or(asked, defaultTokens) }
 
 // fitItems returns the largest n for which a result with its first n items takes no more than the
 // tokens. build returns such a result.

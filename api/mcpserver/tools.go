@@ -233,9 +233,6 @@ type serviceText struct {
 func (t tools) showService(ctx context.Context, from http.Header, in showInput) (any, error) {
 	var v answer.Service
 	if _, err := t.sendRequest(ctx, Request{Method: http.MethodGet, Path: "/api/v1/services/" + url.PathEscape(in.Host), From: from}, &v); err != nil {
-		if problem := (*toolError)(nil); errors.As(err, &problem) && problem.Code == "no-service" {
-			problem.Help = "search_operations finds hosts by what they do"
-		}
 		return nil, err
 	}
 	// A summary has verbs alone, without what they do.
@@ -423,7 +420,7 @@ func severityOrder(severity string) int {
 func newFinding(at int, f protocol.Finding) finding {
 	return finding{
 		Document: at, Rule: f.Code, Severity: f.Severity.String(), Line: f.Line, Column: f.Column, Section: f.Section,
-		Texts: findingText{strangerText(f.Message, maxText), strangerText(strings.Replace(f.Help, "name it with --as ", "name it with kind ", 1), maxText), strangerText(f.Pointer, maxText)},
+		Texts: findingText{strangerText(f.Message, maxText), strangerText(strings.Replace(f.Help, "name it with the parameter as: ", "name it with kind ", 1), maxText), strangerText(f.Pointer, maxText)},
 	}
 }
 

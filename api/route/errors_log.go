@@ -9,14 +9,6 @@ import (
 	"time"
 )
 
-// LogProblem returns the problem for an error of the log.
-func LogProblem(err error) error {
-	if errors.Is(err, audit.ErrGrowing) || errors.Is(err, audit.ErrClosed) {
-		return NewProblem(Unavailable, "the log cannot be read at the moment", "try again later").WithRetry(30 * time.Second).WithCause(err)
-	}
-	return err
-}
-
 // ResumeProblem returns why a halted log does not sign again, for the operator.
 func ResumeProblem(err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, audit.ErrClosed) {

@@ -290,8 +290,10 @@ func (a *Mux) answerOtherMethod(c *gin.Context, allowed []string) {
 	}
 	// A preflight lists reads only: a page of another origin cannot write.
 	var methods []string
-	if slices.Contains(allowed, http.MethodGet) {
-		methods = append(methods, http.MethodGet, http.MethodHead)
+	for _, read := range []string{http.MethodGet, http.MethodHead} {
+		if slices.Contains(allowed, read) {
+			methods = append(methods, read)
+		}
 	}
 	if slices.ContainsFunc(Table, func(r Route) bool { return slices.Contains(readingPosts, r.ID) && r.matchesPath(c.Request.URL.Path) }) {
 		methods = append(methods, http.MethodPost)

@@ -98,7 +98,7 @@ func New(o Options) (*Mux, error) {
 		rows:    byFullPath(),
 		Answers: o.Answers, Log: o.Log, Version: o.Version, Limits: o.Limits, Panics: o.Panics,
 		Cursors:     cursorCodec{key: o.CursorKey, now: o.Now},
-		Resolutions: o.Limits.Limiter(limit.Rule{Name: "resolutions", Each: cmp.Or(o.Resolutions, 120), All: cmp.Or(o.ResolutionsGlobal, 3000)}),
+		Resolutions: o.Limits.Limiter(limit.SharedRule("resolutions", cmp.Or(o.Resolutions, 120), cmp.Or(o.ResolutionsGlobal, 3000))),
 		publicHost:  public.Host, publicScheme: public.Scheme,
 		Ready:       &readiness{target: o.Answers.Store.Head(), maxLag: cmp.Or(o.MaxLag, 10_000)},
 		readyStates: &readiness{target: o.Answers.Store.Head(), maxLag: cmp.Or(o.MaxLag, 10_000)},

@@ -154,6 +154,18 @@ func (k ParameterChecker) checkValue(p *huma.Param, schema *huma.Schema, text st
 	if len(result.Errors) == 0 {
 		return nil
 	}
+	switch {
+	case schema.Enum != nil:
+		allowed := make([]string, len(schema.Enum))
+		for i, v := range schema.Enum {
+			allowed[i] = fmt.Sprint(v)
+		}
+		return bad(fmt.Sprintf("%.60q is not one of %s", answer.CleanText(text, 60), strings.Join(allowed, ", ")))
+	case schema.Minimum != nil && schema.Maximum != nil:
+		return bad(fmt.Sprintf("%.20s is not between %g and %g", text, *schema.Minimum, *schema.Maximum))
+	case schema.Minimum != nil:
+		return bad(fmt.Sprintf("%.20s is less than %g", text, *schema.Minimum))
+	}
 	if detail, ok := result.Errors[0].(*huma.ErrorDetail); ok {
 		return bad(detail.Message)
 	}

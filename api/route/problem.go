@@ -25,6 +25,7 @@ import (
 	"gazetteer/protocol"
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
+	"gazetteer/registry/audit"
 	"gazetteer/store"
 )
 
@@ -123,6 +124,7 @@ var (
 	noPart             = problemKind{"no-part", 404, "The agent has nothing of this sort"}
 	noDID              = problemKind{"no-did", 404, "The DID does not resolve"}
 	noRule             = problemKind{"no-rule", 404, "No rule has this code"}
+	notInLog           = problemKind{"not-in-log", 404, "The log does not have this"}
 	NoSchema           = problemKind{"no-schema", 404, "No schema has this name"}
 	wrongMethod        = problemKind{"method-not-allowed", 405, "The address does not support this method"}
 	bodyTimeoutProblem = problemKind{"body-timeout", 408, "The body did not arrive in time"}
@@ -153,7 +155,7 @@ func problemKinds() map[string]problemKind {
 	table := map[string]problemKind{}
 	for _, s := range []problemKind{
 		badRequest, BadQuery, unknownParameter, repeated, BadParameter, BadHost, badCursor, BadBody, BadField,
-		unauthorized, forbidden, notComparable, foreignPage, notSigned, problemNoRoute, NoService, noDocument, NoVerb, noNamespace, noClass, NoOperation, NoName, NoAgent, noKey, noPart, noDID, noRule, NoSchema, wrongMethod,
+		unauthorized, forbidden, notComparable, foreignPage, notSigned, problemNoRoute, NoService, noDocument, NoVerb, noNamespace, noClass, NoOperation, NoName, NoAgent, noKey, noPart, noDID, noRule, notInLog, NoSchema, wrongMethod,
 		bodyTimeoutProblem, conflict, contradiction, NotOptedOut, blockedHost, optedOut, agentGone, NoEvidence, OtherVersion, cursorGone, bodyTooLarge, badProof, wrongMediaType, rateLimited, internal, damaged, NotReady, searchTime, searches, Unavailable,
 	} {
 		table[s.Code] = s
@@ -270,9 +272,9 @@ func AdmitClient(ctx context.Context, l *limit.Limiter, client netip.Addr, what 
 	if !exceeded {
 		return nil
 	}
-	detail := fmt.Sprintf("Rate limit exceeded: at most %d %s an hour from one address", e.Quota, what)
+	detail := fmt.Sprintf("Rate limit exceeded: at most %d %s an hour from your network", e.Quota, what)
 	if e.All {
-		detail = "Rate limit exceeded: the registry takes no more " + what + " at the moment"
+		detail = "Rate limit exceeded: this server accepts no more " + what + " from your network at the moment: all clients together have sent too many"
 	}
 	return NewProblem(rateLimited, detail, "wait for the time in Retry-After").WithRetry(e.Wait)
 }
@@ -325,6 +327,9 @@ func typedProblem(err error) *Error {
 	}
 	if e, ok := errors.AsType[*owner.CoveredError](err); ok {
 		return NewProblem(NotOptedOut, e.Error(), "withdraw that one: POST /api/v1/services/"+e.By+"/opt-in")
+	}
+	if e, ok := errors.AsType[*audit.QueryError](err); ok {
+		return NewProblem(BadParameter, e.Error(), "").WithLocation(Location{Parameter: e.Parameter})
 	}
 	if r := agentProblem(err); r != nil {
 		return r
@@ -381,6 +386,10 @@ var errorProblems = []errorProblem{
 	{is: answer.ErrNoFigure, kind: BadParameter, detail: "nothing is counted under this name", help: "a figure has a family and a value, such as state:conformant=yes; /api/v1/stats lists them"},
 	{is: answer.ErrNoCensus, kind: Unavailable, detail: "the figures of all hosts are not followed here", help: "ask the server that crawls", retry: time.Hour},
 	{is: answer.ErrNoLog, kind: Unavailable, detail: "this server has no transparency log", help: "ask the operator of this server", retry: time.Hour},
+	{is: audit.ErrRange, kind: notInLog, help: "see /log/checkpoint for the size of the newest tree, and /log/entries for the leaves of a record"},
+	{is: audit.ErrNoFile, kind: notInLog, detail: "the log has no such file, or not yet", help: "files are named as C2SP tlog-tiles has it, for example /log/tile/0/000 and /log/tile/entries/000.p/7; /log/checkpoint has the size of the tree"},
+	{is: audit.ErrGrowing, kind: Unavailable, detail: "the log cannot be read at the moment", help: "try again later", retry: 30 * time.Second},
+	{is: audit.ErrClosed, kind: Unavailable, detail: "the log cannot be read at the moment", help: "try again later", retry: 30 * time.Second},
 	{is: registry.ErrHandleTaken, kind: conflict, help: "choose another username"},
 	{is: registry.ErrState, kind: contradiction},
 	{is: registry.ErrNoAgent, kind: NoAgent, help: "check the id for mistyped characters; it may also belong to another registry"},

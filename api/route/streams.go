@@ -11,8 +11,8 @@ import (
 )
 
 // Limits of streams: how many clients follow the status at a time, in all and from one network (an
-// IPv4 address, an IPv6 /64), how long one of them can stay before it must ask again, and how often
-// events are sent.
+// IPv4 address, an IPv6 /64) as long as most are free, how long one of them can stay before it must ask
+// again, and how often events are sent.
 const (
 	maxStreams     = 1024
 	maxStreamsEach = 64
@@ -43,9 +43,12 @@ type streams struct {
 }
 
 func newStreams(limits *limit.Set) *streams {
+	slots := func(name string) *limit.Slots {
+		return limits.Slots(limit.SlotRule{Name: name, All: maxStreams, Each: maxStreamsEach, Fair: maxStreams / maxStreamsEach / 2, Retry: time.Minute})
+	}
 	return &streams{
-		slots:   limits.Slots(limit.SlotRule{Name: "status-stream", All: maxStreams, Each: maxStreamsEach, Retry: time.Minute}),
-		changes: limits.Slots(limit.SlotRule{Name: "change-stream", All: maxStreams, Each: maxStreamsEach, Retry: time.Minute}),
+		slots:   slots("status-stream"),
+		changes: slots("change-stream"),
 		Ending:  make(chan struct{}),
 	}
 }

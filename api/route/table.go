@@ -18,7 +18,7 @@ import (
 // zero member means the rule that nearly all routes follow:
 //
 //   - public: the route answers on the public listener and on the operator's;
-//   - methods: a GET answers HEAD as well, and every address answers OPTIONS and 405;
+//   - methods: a GET that is no stream answers HEAD as well, and every address answers OPTIONS and 405;
 //   - CORS: a page of any origin may read the answer to a public GET, without credentials, and may
 //     write nothing;
 //   - body: none is read;

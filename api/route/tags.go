@@ -37,14 +37,20 @@ func describeTags() []*huma.Tag {
 	}
 }
 
-// tagPrefixes tell the tag of a route by the beginning of its path; the first that fits counts.
+// tagPrefixes tell the tag of a route by the beginning of its path; the first that fits counts. Those
+// of a tag are in the order in which a reader meets them, see [PathRank].
 var tagPrefixes = []struct{ prefix, tag string }{
 	{"/admin/", tagOperator}, {"/api/v1/admin/", tagOperator},
-	{"/api/v1/search", tagSearch}, {"/api/v1/suggest", tagSearch}, {"/api/v1/explore", tagSearch}, {"/api/v1/export", tagSearch},
-	{"/api/v1/orchestrate", tagSearch}, {"/api/v1/resolve", tagSearch},
+	{"/api/v1/search", tagSearch}, {"/api/v1/orchestrate", tagSearch}, {"/api/v1/resolve", tagSearch}, {"/api/v1/export", tagSearch},
+	{"/api/v1/explore", tagSearch}, {"/api/v1/suggest", tagSearch},
 	{"/api/v1/validate", tagValidator}, {"/api/v1/rules", tagValidator}, {"/schemas/", tagValidator},
 	{"/log/", tagLog}, {"/witness/", tagLog}, {"/api/v1/audit/", tagLog},
 	{"/api/v1/status", tagServer}, {"/healthz", tagServer}, {"/readyz", tagServer}, {"/api/v1/health", tagServer}, {"/api/v1/openapi", tagServer},
+}
+
+// PathRank orders the paths of a tag for a reader; equal ranks are in the order of the alphabet.
+func PathRank(path string) int {
+	return slices.IndexFunc(tagPrefixes, func(p struct{ prefix, tag string }) bool { return strings.HasPrefix(path, p.prefix) })
 }
 
 // tagOf returns the tag of a route.
@@ -97,11 +103,13 @@ func completeDescription(d *huma.OpenAPI) error {
 	for _, unused := range []string{"V2ErrorModel", "V2ErrorDetail"} {
 		delete(d.Components.Schemas.Map(), unused)
 	}
+	used := map[string]bool{}
 	for _, item := range d.Paths {
 		for method, op := range map[string]*huma.Operation{http.MethodGet: item.Get, http.MethodPost: item.Post, http.MethodPut: item.Put, http.MethodDelete: item.Delete} {
 			if op == nil {
 				continue
 			}
+			used[op.Tags[0]] = true
 			if e, ok := examples[op.OperationID]; ok {
 				if err := addExample(op, method, d.Servers[0].URL, e); err != nil {
 					return err
@@ -118,6 +126,7 @@ func completeDescription(d *huma.OpenAPI) error {
 			}
 		}
 	}
+	d.Tags = slices.DeleteFunc(d.Tags, func(t *huma.Tag) bool { return !used[t.Name] }) // the public listener has no routes of the operator
 	return nil
 }
 

@@ -86,8 +86,12 @@ func New(o Options) (*Documents, error) {
 		d.now = time.Now
 	}
 	d.contact = cmp.Or(securityContact(o.Contact), d.base+"/bot")
+	document := d.base + "/gazetteer.agis"
+	if u.Scheme != "https" { // a summary names no address with http (AGIS 11.1)
+		document = "agtp://" + u.Host + "/gazetteer.agis"
+	}
 	for _, p := range paths {
-		text, err := d.fillTemplate(p.file, map[string]string{"Base": d.base, "Host": u.Host})
+		text, err := d.fillTemplate(p.file, map[string]string{"Base": d.base, "Host": u.Host, "Document": document})
 		if err != nil {
 			return nil, err
 		}

@@ -171,7 +171,7 @@ func TestKeysOfMovedAgent(t *testing.T) {
 	}
 	s.must("changed", "update", "--description", "moved")
 	s.must("agent.key", "rotate")
-	s.must("under way", "recover")
+	s.must("under way", "recover", "--yes")
 	s.must("called off", "recover", "--withdraw")
 }
 
@@ -212,7 +212,7 @@ func TestKeysAreReplacedAfterRecovery(t *testing.T) {
 	s := newRegistryServer(t)
 	s.must("agent.key", "new", "Booker")
 	key, recovery := s.public("agent.key"), s.public("agent.recovery.key")
-	s.must("under way", "recover")
+	s.must("under way", "recover", "--yes")
 	next, reserve := s.public("agent.key.next"), s.public("agent.recovery.key.next")
 	s.must("changed", "update", "--description", "the old key still signs")
 	if s.public("agent.key") != key || s.public("agent.recovery.key") != recovery {

@@ -311,7 +311,7 @@ func TestCheckComparesParts(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, code := p.cli("--data-dir", empty, "check")
-	if left, err := os.ReadDir(empty); code != exit.NotFound || !strings.Contains(out, "there is no data in") || err != nil || len(left) > 0 {
+	if left, err := os.ReadDir(empty); code != exit.Data || !strings.Contains(out, "there is no data in") || err != nil || len(left) > 0 {
 		t.Errorf("an empty directory: %d, %d files afterwards, %v\n%s", code, len(left), err, out)
 	}
 

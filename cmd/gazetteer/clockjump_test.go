@@ -60,7 +60,7 @@ func TestMachineClockJumps(t *testing.T) {
 	if c := health().Clock; c != nil {
 		t.Errorf("a clock that runs as it should: %+v", c)
 	}
-	must("under way", "agent", "recover", "--key", "agent.key")
+	must("under way", "agent", "recover", "--yes", "--key", "agent.key")
 	set("2000h")
 	if c := health().Clock; c == nil || c.Jumps != 1 || c.By < 1999*3600 || c.By > 2001*3600 {
 		t.Errorf("/healthz after a jump: %+v", c)

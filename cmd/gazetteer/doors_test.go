@@ -451,7 +451,7 @@ func TestStolenKeyDuringRecovery(t *testing.T) {
 		t.Fatal(err)
 	}
 	must(0, "", "inbox")
-	must(0, "under way", "agent", "recover")
+	must(0, "under way", "agent", "recover", "--yes")
 	if err := os.WriteFile(filepath.Join(p.dir, "thief.key"), stolen, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -464,6 +464,7 @@ func TestStolenKeyDuringRecovery(t *testing.T) {
 			t.Errorf("%v: exit code %d: %s", words, code, out)
 		}
 	}
+	must(1, "To cancel it: gazetteer agent recover --withdraw --key thief.key", "inbox", "--key", "thief.key")
 	must(0, "", "agent", "update", "--description", "harmless", "--key", "thief.key")
 	must(0, "", "agent", "recover", "--withdraw")
 	must(0, "", "inbox", "--key", "thief.key")

@@ -242,7 +242,7 @@ func TestOnlyOneOfTwoMachinesSigns(t *testing.T) {
 // log is on the disk of the data directory, and not if it is elsewhere.
 func TestLockOnSameDiskIsWarnedOf(t *testing.T) {
 	t.Parallel()
-	const warning = "is on the disk of the data directory"
+	const warning = "it is on the same disk as the log"
 	p := startProgram(t, "crawler.enabled=false")
 	if !strings.Contains(p.log.String(), warning) {
 		t.Errorf("beside the data directory: %s", p.log)

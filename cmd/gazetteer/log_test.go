@@ -36,7 +36,11 @@ func makeLog(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	l, closeLog, err := newLog(ts.MkAbs(args[0]), leaves)
 	ts.Check(err)
-	server := httptest.NewServer(http.StripPrefix("/log", l.Handler()))
+	server := httptest.NewServer(http.StripPrefix("/log", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := l.Answer(w, r); err != nil {
+			http.Error(w, err.Error(), http.StatusNotFound)
+		}
+	})))
 	ts.Setenv("LOG", server.URL+"/log")
 	ts.Setenv("SERVER", server.URL)
 	ts.Defer(func() {

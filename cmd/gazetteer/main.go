@@ -43,7 +43,7 @@ func run(ctx context.Context, args []string, s cli.Streams, e server.Environment
 		code = exit.Usage
 	}
 	if err != nil && err.Error() != "" && code != 130 {
-		fmt.Fprintf(s.Err, "gazetteer: %s\n", cli.VisibleLines(cli.Explain(err).Error()))
+		fmt.Fprintf(s.Err, "gazetteer: %s\n", cli.VisibleLines(cli.Describe(cli.Explain(err))))
 	}
 	return code
 }

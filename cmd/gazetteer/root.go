@@ -35,7 +35,8 @@ inbox.
   gazetteer validate example.com    check what a host publishes
 
 A command talks to the server that --server names, to the one that runs on the
-data directory, or to the one on the configured address.
+data directory, or to the one on the configured address. Crawl and the commands
+of the operator need the data directory.
 
 Exit codes: 0 done, 1 not found or findings, 2 usage, 3 network or server,
 4 data or internal.`,
@@ -53,7 +54,7 @@ Exit codes: 0 done, 1 not found or findings, 2 usage, 3 network or server,
 	flags.StringVar(&a.DataDir, "data-dir", "", "data directory (over data_dir of the configuration)")
 	flags.StringVar(&a.Server, "server", "", "address of a running server, for example http://127.0.0.1:8080")
 	flags.StringArrayVar(&a.Settings, "set", nil, "set one key of the configuration, for example crawler.workers=8")
-	flags.DurationVar(&a.Timeout, "timeout", time.Minute, "how long a server elsewhere may send nothing, and a tenth of the time for a whole answer; 0: no limit")
+	cli.SpanVar(flags, &a.Timeout, "timeout", time.Minute, "longest pause in the answer of a server elsewhere; the whole answer may take ten times as long; 0: no limit")
 	flags.BoolVar(&a.JSON, "json", false, "write JSON")
 	root.SetVersionTemplate(cli.FormatVersion(version.Read()))
 	root.Flags().BoolP("version", "v", false, "print the version, the commit and the date")

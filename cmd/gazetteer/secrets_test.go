@@ -128,12 +128,20 @@ func TestProgramSecrets(t *testing.T) {
 		}
 		forms(name, key.Seed())
 	}
-	for _, name := range []string{"cursor.key", "log.key"} {
-		text, err := os.ReadFile(filepath.Join(p.data(), name))
+	keys, err := filepath.Glob(filepath.Join(p.data(), "*.key"))
+	if err != nil || len(keys) < 3 {
+		t.Fatalf("the keys of the server are %v, %v", keys, err)
+	}
+	for _, path := range keys {
+		name := filepath.Base(path)
+		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		forms(name, text)
+		if key, err := keyfile.Read(path, nil); err == nil {
+			forms(name+", its seed,", key.Seed())
+		}
 		if parts := strings.SplitN(strings.TrimSpace(string(text)), "+", 5); name == "log.key" { // PRIVATE+KEY+name+hash+key
 			secrets["the key of the log"] = parts[4]
 		}

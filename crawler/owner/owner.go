@@ -101,12 +101,21 @@ type Publication struct {
 	Key string `json:"key" doc:"in its place: sign the request (RFC 9421) with an Ed25519 key of the DID document named here"`
 }
 
+// Evidence is what comes with an owner request. The zero value is a request without a signature.
+type Evidence struct {
+	// Request is the HTTP request of the owner, with its signature if it has one, or nil.
+	Request *httpsig.Message
+	// Admit is called once before the request takes effect: with proved after a signature that holds,
+	// and without it before other hosts are asked for a proof. An error refuses the request. Nil
+	// admits everything.
+	Admit func(ctx context.Context, proved bool) error
+}
+
 // OptOut checks whether the owner of a host forbids visits. If so, it blocks the host and removes
-// its published data: see [crawler.Crawler.Block]. request is the HTTP request of the owner, with
-// its signature if it has one, or nil. A missing proof is not an error: the answer then lists what
-// was checked. The error is a *[fetch.HostError] for a bad host name, a *[registry.Refusal] for an
-// invalid signature, or that of ctx or the store.
-func (o *Owners) OptOut(ctx context.Context, host string, subdomains bool, request *httpsig.Message) (RequestResult, error) {
+// its published data: see [crawler.Crawler.Block]. A missing proof is not an error: the answer then
+// lists what was checked. The error is a *[fetch.HostError] for a bad host name, a *[registry.Refusal]
+// for an invalid signature, or that of e.Admit, ctx or the store.
+func (o *Owners) OptOut(ctx context.Context, host string, subdomains bool, e Evidence) (RequestResult, error) {
 	a, err := newAnswer(OptOut, host, subdomains)
 	if err != nil {
 		return RequestResult{}, err
@@ -119,7 +128,7 @@ func (o *Owners) OptOut(ctx context.Context, host string, subdomains bool, reque
 		a.Done, a.Since, a.Proof = true, before.Since, before.Proof
 		return a, nil
 	}
-	if err := o.proveRequest(ctx, &a, request); err != nil || a.Proof == "" {
+	if err := o.proveRequest(ctx, &a, e); err != nil || a.Proof == "" {
 		return a, err
 	}
 	b := crawler.Block{Host: a.Host, Subdomains: subdomains, By: crawler.ByOwner, Proof: a.Proof, Since: o.now()}
@@ -139,7 +148,7 @@ func (o *Owners) OptOut(ctx context.Context, host string, subdomains bool, reque
 // OptIn checks whether the owner of an opted-out host asks to be visited after all, and if so ends
 // the block. The host is then visited when somebody names it. The errors are those of
 // [Owners.OptOut], [ErrNotOut], [ErrOperator] and *[CoveredError].
-func (o *Owners) OptIn(ctx context.Context, host string, request *httpsig.Message) (RequestResult, error) {
+func (o *Owners) OptIn(ctx context.Context, host string, e Evidence) (RequestResult, error) {
 	a, err := newAnswer(OptIn, host, false)
 	if err != nil {
 		return RequestResult{}, err
@@ -156,7 +165,7 @@ func (o *Owners) OptIn(ctx context.Context, host string, request *httpsig.Messag
 		return RequestResult{}, &CoveredError{Host: a.Host, By: before.Host}
 	}
 	a.Subdomains, a.Since = before.Subdomains, before.Since
-	if err := o.proveRequest(ctx, &a, request); err != nil || a.Proof == "" {
+	if err := o.proveRequest(ctx, &a, e); err != nil || a.Proof == "" {
 		return a, err
 	}
 	if before.Operator {

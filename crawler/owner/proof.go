@@ -8,7 +8,6 @@ import (
 
 	"gazetteer/fetch"
 	"gazetteer/internal/psl"
-	"gazetteer/protocol/httpsig"
 	"gazetteer/registry"
 	"gazetteer/registry/evidence"
 )
@@ -51,10 +50,8 @@ func newPublication(kind RequestKind, host string, subdomains bool) Publication 
 
 // proveRequest looks for a proof of the request in a and sets a.Proof, which is "" if there is
 // none.
-func (o *Owners) proveRequest(ctx context.Context, a *RequestResult, request *httpsig.Message) error {
-	if request != nil && isSigned(*request) {
-		var err error
-		a.Proof, err = o.proveBySignature(ctx, a.Host, *request)
+func (o *Owners) proveRequest(ctx context.Context, a *RequestResult, e Evidence) (err error) {
+	if a.Proof, err = o.checkSignature(ctx, a.Host, e); err != nil || a.Proof != "" {
 		return err
 	}
 	want := a.Publish.Value

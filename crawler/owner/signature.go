@@ -27,12 +27,25 @@ const (
 // Signed reports whether a request is signed by the owner of a host: see [Owners.OptOut], whose
 // errors it returns for a signature that does not hold. A request without a signature, or nil, is
 // not signed.
-func (o *Owners) Signed(ctx context.Context, host string, request *httpsig.Message) (bool, error) {
-	if request == nil || !isSigned(*request) {
-		return false, nil
-	}
-	proof, err := o.proveBySignature(ctx, host, *request)
+func (o *Owners) Signed(ctx context.Context, host string, e Evidence) (bool, error) {
+	proof, err := o.checkSignature(ctx, host, e)
 	return proof != "", err
+}
+
+// checkSignature returns the proof by the signature of a request, "" for a request without one, once
+// the request is admitted.
+func (o *Owners) checkSignature(ctx context.Context, host string, e Evidence) (proof string, err error) {
+	if e.Request != nil && isSigned(*e.Request) {
+		if proof, err = o.proveBySignature(ctx, host, *e.Request); err != nil {
+			return "", err
+		}
+	}
+	if e.Admit != nil {
+		if err := e.Admit(ctx, proof != ""); err != nil {
+			return "", err
+		}
+	}
+	return proof, nil
 }
 
 func isSigned(m httpsig.Message) bool {

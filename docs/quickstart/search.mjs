@@ -1,4 +1,4 @@
-// From a search to a call and to an inbox, with JavaScript (Node 18 or later, Deno, Bun, a browser).
+// From words to how an operation is called and to the inbox of an agent, with JavaScript (Node 18 or later, Deno, Bun, a browser).
 const base = globalThis.process?.env.BASE ?? "http://127.0.0.1:8080";
 
 async function get(path, parameters) {
@@ -11,11 +11,12 @@ async function get(path, parameters) {
 const found = await get("/api/v1/search", { q: "book a table", limit: 3 });
 for (const hit of found.hits) console.log(hit.operation.verb, hit.host, hit.operation.intent ?? "");
 
-// 2. Those that HTTP can call, as tools for a model. Each one says under _meta how it is called.
-const { tools } = await get("/api/v1/search", { q: "book a table", protocol: "http", limit: 3, as: "mcp" });
+// 2. The same as tools for a model. Each one says under _meta how it is called: over HTTP at url, over
+// AGTP also by a POST to http_binding.
+const { tools } = await get("/api/v1/search", { q: "book a table", limit: 3, as: "mcp" });
 for (const tool of tools) {
   const call = tool._meta["gazetteer/call"];
-  console.log(tool.name, call.method, call.url ?? "");
+  console.log(tool.name, call.method, call.http_binding ?? call.url ?? "");
 }
 
 // 3. The agents that serve the operations, and the inboxes to write to.

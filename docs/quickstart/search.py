@@ -1,4 +1,4 @@
-"""From a search to a call and to an inbox, with Python's standard library."""
+"""From words to how an operation is called and to the inbox of an agent, with Python's standard library."""
 import json
 import os
 import urllib.parse
@@ -17,11 +17,12 @@ found = get("/api/v1/search", q="book a table", limit=3)
 for hit in found["hits"]:
     print(hit["operation"]["verb"], hit["host"], hit["operation"].get("intent", ""))
 
-# 2. Those that HTTP can call, as tools for a model. Each one says under _meta how it is called.
-tools = get("/api/v1/search", q="book a table", protocol="http", limit=3, **{"as": "mcp"})["tools"]
+# 2. The same as tools for a model. Each one says under _meta how it is called: over HTTP at url, over
+# AGTP also by a POST to http_binding.
+tools = get("/api/v1/search", q="book a table", limit=3, **{"as": "mcp"})["tools"]
 for tool in tools:
     call = tool["_meta"]["gazetteer/call"]
-    print(tool["name"], call["method"], call.get("url", ""))
+    print(tool["name"], call["method"], call.get("http_binding") or call.get("url", ""))
 
 # 3. The agents that serve the operations, and the inboxes to write to.
 for operation in get("/api/v1/orchestrate", q="book a table", limit=3)["operations"]:

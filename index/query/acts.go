@@ -60,7 +60,7 @@ var showingVerbs = strings.Fields("display list read show view")
 const Reading = effect.Read | effect.Compute
 
 // setActs finds the act of the request and of each of its clauses.
-func (r *Request) setActs(fields []string, weights []float32, from, to int, clauses []int) {
+func (r *Request) setActs(fields []string, weights []float32, from, to int, clauses []int, expressions []expression) {
 	polite := fields[:from]
 	for start := from; start < to; {
 		end := start + 1
@@ -80,6 +80,9 @@ func (r *Request) setActs(fields []string, weights []float32, from, to int, clau
 				part, kept = part[skip:], kept[skip:]
 			}
 			r.Acts[n] = actOf(polite, part, kept)
+			if e := expressionAt(expressions, end-len(part)); e != nil {
+				r.Acts[n].readIdiom(e, part)
+			}
 		}
 		start = end
 	}
@@ -109,6 +112,43 @@ func (r *Request) setActs(fields []string, weights []float32, from, to int, clau
 			r.Act.Wanted = Reading
 		}
 	}
+}
+
+// readIdiom corrects the act of a clause that begins with an expression whose words do not mean what
+// they say: "make me laugh" makes nothing, and "drop the backdrop" removes something.
+func (a *Act) readIdiom(e *expression, clause []string) {
+	if a.Question || e.length > len(clause) || renounces(lowerWords(clause)) {
+		return
+	}
+	stands := strings.Fields(e.stands)
+	if a.Verb != "" && slices.ContainsFunc(stands, func(w string) bool { return strings.HasPrefix(w, a.Verb) || tokens.StemOf(w) == tokens.StemOf(a.Verb) }) {
+		return // rent a car: car rental
+	}
+	words := append(stands, lowerWords(clause[e.length:])...)
+	a.Verb, a.Wanted = parseImperative(words)
+	a.Ends = endsSomething(words, 0)
+	if a.Object = ""; a.Ends {
+		a.Object = tokens.StemOf(objectOf(words[1:]))
+	}
+}
+
+// lowerWords returns words in their normal form.
+func lowerWords(words []string) []string {
+	lower := make([]string, len(words))
+	for i, w := range words {
+		lower[i] = normalizeWord(w)
+	}
+	return lower
+}
+
+// expressionAt returns the expression of several words that begins at a place, nil if there is none.
+func expressionAt(found []expression, at int) *expression {
+	for i := range found {
+		if found[i].start == at && found[i].length > 1 {
+			return &found[i]
+		}
+	}
+	return nil
 }
 
 // actOf finds the act of a clause. weights contains the weights of its words, 0 for words of a
@@ -377,9 +417,18 @@ func baseVerb(word string) string {
 	return word
 }
 
+// Verbs that end nothing with a pronoun behind them.
+var (
+	figurative     = strings.Fields("kill killing kills")
+	objectPronouns = strings.Fields("me us him her them")
+)
+
 // endsSomething reports whether the i-th word means an end: cancel, cancellation, removed.
 func endsSomething(words []string, i int) bool {
 	w := words[i]
+	if slices.Contains(figurative, w) && i+1 < len(words) && slices.Contains(objectPronouns, words[i+1]) {
+		return false // my tooth is killing me
+	}
 	if effect.Of(w) == effect.End || effect.Of(baseVerb(w)) == effect.End {
 		return true
 	}

@@ -181,7 +181,18 @@ var (
 
 // normalizeWord returns a word in lower case without the punctuation around it.
 func normalizeWord(word string) string {
-	return strings.ToLower(strings.TrimFunc(strings.ReplaceAll(word, "’", "'"), unicode.IsPunct))
+	word = strings.ToLower(strings.TrimFunc(strings.ReplaceAll(word, "’", "'"), unicode.IsPunct))
+	if contraction := contractions[word]; contraction != "" {
+		return contraction
+	}
+	return word
+}
+
+// contractions are those that people write without their apostrophe, unless that is another word.
+var contractions = map[string]string{
+	"arent": "aren't", "cant": "can't", "couldnt": "couldn't", "didnt": "didn't", "doesnt": "doesn't", "dont": "don't", "hasnt": "hasn't",
+	"havent": "haven't", "hows": "how's", "im": "i'm", "isnt": "isn't", "ive": "i've", "shouldnt": "shouldn't", "thats": "that's", "wasnt": "wasn't",
+	"werent": "weren't", "whats": "what's", "whens": "when's", "wheres": "where's", "whos": "who's", "wouldnt": "wouldn't",
 }
 
 // minSentenceWord is the minimum number of letters of a word that ends a sentence with a full stop.

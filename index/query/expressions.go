@@ -10,6 +10,7 @@ import (
 	"github.com/blevesearch/bleve/v2/analysis"
 
 	"gazetteer/index/tokens"
+	"gazetteer/protocol/english"
 )
 
 // People name things by everyday expressions ("put on some jazz", "is it still free") of which
@@ -159,6 +160,9 @@ func findExpressions(lower []string, weights []float32, from int, clauses []int)
 			end++
 		}
 		n, stands := longestExpression(lower[i:end])
+		if singular := english.Singular(lower[i]); n == 0 && singular != "" {
+			n, stands = longestExpression([]string{singular})
+		}
 		about, _, _ := strings.Cut(stands, " ")
 		if n == 0 || stands == nothing || slices.Max(weights[i:i+n]) < 1 || n > 1 && slices.Contains(lower[i:end], about) {
 			continue

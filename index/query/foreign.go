@@ -194,24 +194,27 @@ func isMostlyNoun(word string) bool {
 	return u.Noun && (u.NounCount > nounShare*u.VerbCount || u.NounCount == 0 && u.VerbCount == 0)
 }
 
-// factQuestions are, by language, the endings of sentences that ask for a fact, and what such a
-// sentence does not contain, because it asks for something to be done or whether that is possible.
-var factQuestions = map[string]struct{ endings, requests []string }{
+// factQuestions are, by language, the endings of sentences that ask for a fact, words with which they
+// begin (in languages without spaces: which they contain), and what such a sentence does not contain, because it asks for something to be done or whether that is possible.
+var factQuestions = map[string]struct{ endings, openings, requests []string }{
 	translate.Korean: {
 		strings.Fields("나요 습니까 ㅂ니까 됩니까 입니까 인가요 은가요 는가요 했어 됐어 됐니 왔어 있어 있어요 없어 어때 어때요 뭐야 언제야 어디야 얼마야"),
+		strings.Fields("얼마 언제 며칠 몇시"),
 		strings.Fields("줄 줘 주실 주시 주세요 주겠 수"),
 	},
 	translate.Japanese: {
 		strings.Fields("ですか ますか ましたか ませんでしたか たか"),
+		strings.Fields("いくら 何時 いつ 何日"),
 		strings.Fields("くれ くださ もらえ いただけ でき られます させて ませんか たい"),
 	},
 	translate.Chinese: {
 		strings.Fields("吗 了吗 了没 了没有 是什么时候 在哪里 在哪 是谁 是多少 怎么样"),
+		strings.Fields("多少钱 几点 什么时候 多久 多少錢 幾點 什麼時候"),
 		strings.Fields("可以 能 帮 请 想"),
 	},
-	translate.German:  {nil, strings.Fields("kannst könnt können könnte würde darf kann magst")},
-	translate.French:  {nil, strings.Fields("peux pouvez pourriez pourrais pouvons puis-je voulez voudriez est-il")},
-	translate.Spanish: {nil, strings.Fields("puedes puede podría podrías pueden puedo podemos quieres quiere")},
+	translate.German:  {nil, strings.Fields("wann wo wie welche welcher welches wieviel wer"), strings.Fields("kannst könnt können könnte würde darf kann magst")},
+	translate.French:  {nil, strings.Fields("combien quand où quel quelle quels quelles"), strings.Fields("peux pouvez pourriez pourrais pouvons puis-je voulez voudriez est-il")},
+	translate.Spanish: {nil, strings.Fields("cuánto cuánta cuántos cuántas cuanto cuándo dónde qué cuál cuáles quién"), strings.Fields("puedes puede podría podrías pueden puedo podemos quieres quiere")},
 }
 
 // asksForFact reports whether a text in another language asks for a fact: "has my booking been
@@ -222,7 +225,17 @@ func asksForFact(language, text string) bool {
 	if ok && (strings.HasSuffix(text, "?") || strings.HasSuffix(text, "？")) {
 		return !slices.ContainsFunc(q.requests, func(w string) bool { return strings.Contains(text, w) })
 	}
-	text = strings.TrimRightFunc(text, func(r rune) bool { return unicode.IsPunct(r) || unicode.IsSpace(r) })
+	text = strings.TrimFunc(text, func(r rune) bool { return unicode.IsPunct(r) || unicode.IsSpace(r) })
+	asks := func(word string) bool {
+		if spaced := q.endings == nil; spaced {
+			first, _, _ := strings.Cut(text, " ")
+			return first == word
+		}
+		return strings.Contains(text, word)
+	}
+	if ok && slices.ContainsFunc(q.openings, asks) {
+		return !slices.ContainsFunc(q.requests, func(w string) bool { return strings.Contains(text, w) })
+	}
 	return ok && slices.ContainsFunc(q.endings, func(end string) bool { return strings.HasSuffix(text, end) }) &&
 		!slices.ContainsFunc(q.requests, func(w string) bool { return strings.Contains(text, w) })
 }

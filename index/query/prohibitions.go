@@ -82,7 +82,7 @@ func findProhibition(words []string, start, end int, follows bool) (prohibitionS
 			next = lower[i+1]
 		}
 		switch {
-		case slices.Contains(readOnlyWords, w), w == "read" && next == "only", w == "only" && next == "read", w == "dry" && next == "run":
+		case slices.Contains(readOnlyWords, w), w == "read" && next == "only", w == "only" && next == "read", words[start+i] == "GET" && next == "only", w == "dry" && next == "run":
 			n := 1
 			if !slices.Contains(readOnlyWords, w) {
 				n = 2

@@ -105,7 +105,7 @@ func ParseRequest(a analysis.Analyzer, text string) Request {
 	r.addMedium(a, lower, from, clauses)
 	r.addRenouncement(a, lower[from:])
 	r.addTranslation(a, lower)
-	r.setActs(fields, weights, from, to, clauses)
+	r.setActs(fields, weights, from, to, clauses, expressions)
 	return r
 }
 

@@ -87,7 +87,7 @@ func (a *App) FetchExport(ctx context.Context, server *Client, path string, by *
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
 		raw, _ := io.ReadAll(io.LimitReader(response.Body, 1<<20))
-		return refusalError(response.StatusCode, raw)
+		return RefusalError(response, raw)
 	}
 	if out == "" {
 		if _, err := io.Copy(a.Out, response.Body); err != nil {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -79,10 +81,18 @@ func RequireVerb(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	c.SuggestionsMinimumDistance = 2 // typing errors
 	mean := ""
-	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
-		mean = ": did you mean " + strings.Join(near, " or ") + "?"
+	var names []string
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() {
+			names = append(names, sub.Name())
+		}
+		if slices.Contains(sub.SuggestFor, args[0]) {
+			mean = ": did you mean " + sub.Name() + "?"
+		}
+	}
+	if question := nearest.Question(args[0], names); question != "" {
+		mean = ": " + question
 	}
 	if verb := verbElsewhere[c.Name()+" "+args[0]]; verb != "" {
 		mean = ": " + verb
@@ -128,6 +138,33 @@ func HelpCommand() *cobra.Command {
 	}
 }
 
+// span is a time span that is not negative, as the value of a flag.
+type span time.Duration
+
+// SpanVar declares a flag for a time span that is not negative.
+func SpanVar(flags *pflag.FlagSet, to *time.Duration, name string, value time.Duration, usage string) {
+	*to = value
+	flags.Var((*span)(to), name, usage)
+}
+
+// Set implements pflag.Value.
+func (s *span) Set(text string) error {
+	d, err := time.ParseDuration(text)
+	if err == nil && d < 0 {
+		err = errors.New("it is negative")
+	}
+	if err == nil {
+		*s = span(d)
+	}
+	return err
+}
+
+// String implements pflag.Value.
+func (s *span) String() string { return time.Duration(*s).String() }
+
+// Type implements pflag.Value.
+func (s *span) Type() string { return "duration" }
+
 // flagKinds describes the values that flags of each type accept.
 var flagKinds = map[string]string{"int": "a whole number", "bool": "true or false", "float64": "a number",
 	"duration": "a time span such as 30s, 10m or 2h", "stringToString": "NAME=VALUE"}
@@ -140,6 +177,10 @@ func FlagError(c *cobra.Command, err error) error {
 			err = fmt.Errorf("--%s %s: want %s", invalid.GetFlag().Name, invalid.GetValue(), kind)
 		}
 	}
+	var empty *pflag.ValueRequiredError
+	if errors.As(err, &empty) {
+		err = fmt.Errorf("--%s needs a value", empty.GetFlag().Name)
+	}
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
 		if args := c.Flags().Args(); c.HasSubCommands() && len(args) > 0 {
@@ -151,7 +192,10 @@ func FlagError(c *cobra.Command, err error) error {
 		if question := nearest.Question(name, names); question != "" && len(name) > 1 {
 			return UsageError(c, "there is no flag --%s: %s", name, strings.Replace(question, "mean ", "mean --", 1))
 		}
-		return UsageError(c, "there is no flag %s", strings.TrimSpace(strings.TrimPrefix(strings.TrimPrefix(err.Error(), "unknown flag:"), "unknown shorthand flag:")))
+		if letters := unknown.GetSpecifiedShortnames(); letters != "" {
+			return UsageError(c, "there is no flag -%s; a word that begins with - goes after --: %s -- -%s", name, c.CommandPath(), letters)
+		}
+		return UsageError(c, "there is no flag --%s", name)
 	}
 	return UsageError(c, "%v", err)
 }

@@ -29,6 +29,8 @@ type Client struct {
 	HTTP  *http.Client
 	Base  string
 	Local bool // over the socket, where the admin routes are
+	// Own is the configuration of a server that runs in this process; nil for one elsewhere.
+	Own *config.Config
 
 	clock func() time.Time // of the signatures; nil: time.Now
 	// silence is the longest time without data from the server, 0 for no limit.
@@ -44,7 +46,8 @@ const (
 	// Crawl is for the command crawl: without a running server this process crawls, and creates the
 	// data directory if it does not exist.
 	Crawl
-	// Registry is for commands about agents: any server can answer.
+	// Registry is for commands about agents: any server can answer. An empty data directory that the
+	// user has named is a registry, too.
 	Registry
 	// Operate is for the operator: only the owner of the data directory can answer.
 	Operate
@@ -74,7 +77,9 @@ func (a *App) WithServer(ctx context.Context, access Access, use func(*Client) e
 //	the data directory itself, served by this process while the verb runs
 //	a server on the configured address
 //
-// The returned function closes the connection.
+// An empty data directory is no reason to ignore a server on the configured address: it answers
+// what any server can answer, and the user learns of it otherwise. The returned function closes the
+// connection.
 func (a *App) connectToServer(ctx context.Context, access Access) (*Client, func() error, error) {
 	closeNothing := func() error { return nil }
 	if a.Server != "" {
@@ -92,47 +97,89 @@ func (a *App) connectToServer(ctx context.Context, access Access) (*Client, func
 	if _, err := os.Stat(filepath.Join(dir, boltstore.FormatFile)); errors.Is(err, fs.ErrPermission) {
 		return nil, nil, exit.Dataf("the data directory %s cannot be read: %v\nrun the command as its owner: sudo -u OWNER gazetteer …", format.Visible(dir), err)
 	} else if err != nil {
-		if access == Crawl || access == Setup {
+		if (access == Crawl || access == Setup) && isNamed(settings) {
 			return a.startOwnServer(ctx, settings, access == Crawl)
 		}
-		if c, ok := a.findConfiguredServer(ctx, settings, access); ok {
-			fmt.Fprintf(a.Err, "There is no data in %s; the server at %s answers.\n", format.Visible(dir), c.Base)
+		c, answers := a.findConfiguredServer(ctx, settings)
+		switch {
+		case answers && (access == Read || access == Registry):
+			a.reportOtherServer(settings, c)
 			return c, closeNothing, nil
+		case answers:
+			return nil, nil, otherServerError(settings, c.Base, access)
+		case access == Crawl || access == Setup:
+			return a.startOwnServer(ctx, settings, access == Crawl)
 		}
-		return nil, nil, noDataError(settings, access)
+		return nil, nil, NoDataError(settings, access)
 	}
 	own, stop, err := a.startOwnServer(ctx, settings, access == Crawl)
-	if err != nil || access != Read || !isEmpty(ctx, own) {
+	if err != nil || access == Registry && isNamed(settings) || !isEmpty(ctx, own) {
 		return own, stop, err
 	}
-	if c, ok := a.findConfiguredServer(ctx, settings, access); ok {
-		fmt.Fprintf(a.Err, "There are 0 services and 0 agents in %s; the server at %s answers.\n", format.Visible(dir), c.Base)
+	c, answers := a.findConfiguredServer(ctx, settings)
+	switch {
+	case answers && (access == Read || access == Registry):
+		fmt.Fprintf(a.Err, "There are 0 services and 0 agents in the directory %s; the server at %s answers.\n", format.Visible(dir), c.Base)
 		return c, closeNothing, stop()
+	case answers && !isNamed(settings):
+		fmt.Fprintf(a.Err, "There are 0 services and 0 agents in the directory %s. The server at %s has another data directory; --data-dir names it.\n", format.Visible(dir), c.Base)
+	case access == Read:
+		fmt.Fprintf(a.Err, "There are 0 services and 0 agents in the directory %s, and no server answers at %s.\n", format.Visible(dir), config.LocalURL(settings.Listen))
 	}
-	fmt.Fprintf(a.Err, "There are 0 services and 0 agents in %s, and no server answers at %s.\n", format.Visible(dir), config.LocalURL(settings.Listen))
 	return own, stop, nil
 }
 
-// noDataError returns the error of an empty data directory, with the other places where a server
+// isNamed reports whether the user has chosen the data directory.
+func isNamed(settings config.Config) bool { return settings.DataDir != config.Default().DataDir }
+
+// NoDataError returns the error of an empty data directory, with the other places where a server
 // was looked for and the next step.
-func noDataError(settings config.Config, access Access) error {
+func NoDataError(settings config.Config, access Access) error {
+	dir, address := format.Visible(settings.DataDir), config.LocalURL(settings.Listen)
 	switch access {
 	case Operate:
-		return exit.Dataf("there is no data in %s: start a server (gazetteer serve), or name its data directory with --data-dir", settings.DataDir)
+		return exit.Dataf("there is no data in the directory %s: start a server (gazetteer serve), or name its data directory with --data-dir", dir)
 	case Registry:
-		return exit.Dataf("there is no registry in %s, and no server answers at %s: start one (gazetteer serve), or name one with --server or --data-dir", settings.DataDir, config.LocalURL(settings.Listen))
+		return exit.Dataf("there is no registry in the directory %s, and no server answers at %s: start one (gazetteer serve), or name one with --server or --data-dir", dir, address)
 	default:
-		return exit.Dataf("there is no data in %s yet, and no server answers at %s: crawl something first (gazetteer crawl example.com), or name a directory with --data-dir or a server with --server", settings.DataDir, config.LocalURL(settings.Listen))
+		return exit.Dataf("there is no data in the directory %s yet, and no server answers at %s: crawl something first (gazetteer crawl example.com), or name a directory with --data-dir or a server with --server", dir, address)
 	}
+}
+
+// otherServerError returns the error of a command that only the owner of a data directory can
+// answer, if a server answers whose data directory is not known.
+func otherServerError(settings config.Config, address string, access Access) error {
+	dir := format.Visible(settings.DataDir)
+	text := fmt.Sprintf("there is no data in the directory %s. The server at %s answers, but this command needs its data directory: name it with --data-dir", dir, address)
+	if access == Crawl || access == Setup {
+		text += ". To begin another data directory here, name one with --data-dir"
+	}
+	return exit.Dataf("%s", text)
+}
+
+// FindConfiguredServer returns the address of a server on the configured address, for a command that
+// found nothing in the data directory; it says so to the user.
+func (a *App) FindConfiguredServer(ctx context.Context, settings config.Config) (string, bool) {
+	c, answers := a.findConfiguredServer(ctx, settings)
+	if !answers {
+		return "", false
+	}
+	a.reportOtherServer(settings, c)
+	return c.Base, true
+}
+
+// reportOtherServer says that a server answers although the data directory has no data.
+func (a *App) reportOtherServer(settings config.Config, c *Client) {
+	fmt.Fprintf(a.Err, "There is no data in the directory %s; the server at %s answers.\n", format.Visible(settings.DataDir), c.Base)
 }
 
 // probeTimeout bounds the check that a server answers on the configured address.
 const probeTimeout = time.Second
 
 // findConfiguredServer returns a client for the server on the configured address; false if no
-// server answers there, or if it cannot answer the command.
-func (a *App) findConfiguredServer(ctx context.Context, settings config.Config, access Access) (*Client, bool) {
-	if access == Operate || settings.Listen == "" {
+// server answers there.
+func (a *App) findConfiguredServer(ctx context.Context, settings config.Config) (*Client, bool) {
+	if settings.Listen == "" {
 		return nil, false
 	}
 	c := &Client{HTTP: &http.Client{CheckRedirect: followOnlyReads}, Base: config.LocalURL(settings.Listen), silence: a.Timeout}
@@ -164,9 +211,6 @@ func (a *App) newRemoteClient() (*Client, error) {
 	u, err := url.Parse(server)
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		return nil, exit.Usagef("--server %s: want an address such as http://127.0.0.1:8080", server)
-	}
-	if a.Timeout < 0 {
-		return nil, exit.Usagef("--timeout %s: want a duration such as 30s, or 0 for no limit", a.Timeout)
 	}
 	return &Client{HTTP: &http.Client{CheckRedirect: followOnlyReads}, Base: strings.TrimSuffix(u.String(), "/"), silence: a.Timeout}, nil
 }
@@ -257,7 +301,9 @@ func (a *App) startOwnServer(ctx context.Context, settings config.Config, crawl 
 		return nil, nil, errors.Join(err, stop())
 	}
 	c, ok := NewSocketClient(settings.DataDir)
-	if !ok {
+	if ok {
+		c.Own = &settings
+	} else {
 		return nil, nil, errors.Join(errors.New("our own socket does not answer"), stop())
 	}
 	return c, stop, nil
@@ -288,7 +334,7 @@ func (c *Client) getJSON(request *http.Request, v any, also ...int) (raw []byte,
 		ok = ok || response.StatusCode == status
 	}
 	if !ok {
-		return nil, refusalError(response.StatusCode, raw)
+		return nil, RefusalError(response, raw)
 	}
 	if err := json.Unmarshal(raw, v); err != nil {
 		return nil, exit.Networkf("%s did not answer as Gazetteer would: %v", c.Base, err)
@@ -309,7 +355,7 @@ func (c *Client) PostForLines(ctx context.Context, path string, body any, each f
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
 		raw, _ := io.ReadAll(io.LimitReader(response.Body, 1<<20))
-		return refusalError(response.StatusCode, raw)
+		return RefusalError(response, raw)
 	}
 	decoder := json.NewDecoder(response.Body)
 	for {
@@ -320,7 +366,7 @@ func (c *Client) PostForLines(ctx context.Context, path string, body any, each f
 		case err != nil && ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil:
-			return exit.Networkf("the server stopped answering: %v", err)
+			return exit.Networkf("the server stopped answering: %w", err)
 		}
 		if err := each(line); err != nil {
 			return err
@@ -429,7 +475,7 @@ func (c *Client) ReadAnswer(response *http.Response, most int64) ([]byte, error)
 	case err != nil && watched && errors.Is(context.Cause(body.ctx), errSlow):
 		return nil, exit.Networkf("%s has not sent all of its answer in %s, %d times --timeout", c.Base, answerTimes*c.silence, answerTimes)
 	case err != nil:
-		return nil, exit.Networkf("read the answer of %s: %v", c.Base, err)
+		return nil, exit.Networkf("read the answer of %s: %w", c.Base, err)
 	case int64(len(raw)) > most:
 		return nil, exit.Networkf("the answer of %s is larger than %d MiB: it is not read", c.Base, most>>20)
 	}

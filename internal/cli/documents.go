@@ -23,7 +23,30 @@ func (a *App) DocumentCommands() []*cobra.Command {
 	compare.PreRunE = a.writeJSONByFlag
 	convert := command.Convert(a.newDocumentEnvironment())
 	convert.PreRunE = a.writeJSONByFlag
-	return []*cobra.Command{validate, compare, convert, command.Init(a.newDocumentEnvironment())}
+	initialize := command.Init(a.newDocumentEnvironment())
+	initialize.PreRunE = func(c *cobra.Command, _ []string) error {
+		if a.JSON {
+			return UsageError(c, "init asks questions and writes files: it has no --json")
+		}
+		return nil
+	}
+	commands := []*cobra.Command{validate, compare, convert, initialize}
+	for _, c := range commands {
+		hideServerFlags(c)
+	}
+	return commands
+}
+
+// hideServerFlags leaves the flags that select a server out of the help of a command that uses none.
+func hideServerFlags(c *cobra.Command) {
+	c.SetHelpFunc(func(c *cobra.Command, args []string) {
+		for _, name := range []string{"server", "data-dir", "timeout"} {
+			f := c.Root().PersistentFlags().Lookup(name)
+			f.Hidden = true
+			defer func() { f.Hidden = false }()
+		}
+		c.Root().HelpFunc()(c, args)
+	})
 }
 
 // writeJSONByFlag lets the global flag --json select the format of a command with several formats.

@@ -5,10 +5,96 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
+	"net/url"
 	"os"
+	"path/filepath"
+	"strings"
 	"syscall"
 )
+
+// Describe returns the text of an error for a user: the texts of the network and of the file system
+// in it are replaced by plain words. An error that is formatted with %v or %s keeps its raw text.
+func Describe(err error) string {
+	text := err.Error()
+	describeParts(err, func(raw, plain string) { text = strings.ReplaceAll(text, raw, plain) })
+	return text
+}
+
+// describeParts calls replace for the errors in the tree of err that have plain words, an outer one
+// before those in it.
+func describeParts(err error, replace func(raw, plain string)) {
+	switch e := err.(type) {
+	case nil:
+		return
+	case *url.Error:
+		plain := describeNetworkError(e.Err)
+		if at, parseErr := url.Parse(e.URL); parseErr == nil && at.Host != "" {
+			plain = at.Scheme + "://" + at.Host + ": " + plain
+		}
+		replace(e.Error(), plain)
+	case *net.OpError:
+		if plain := describeListenError(e); plain != "" {
+			replace(e.Error(), plain)
+		}
+	case *fs.PathError:
+		if plain := describeFileError(e); plain != "" {
+			replace(e.Error(), plain)
+		}
+	}
+	switch e := err.(type) {
+	case interface{ Unwrap() error }:
+		describeParts(e.Unwrap(), replace)
+	case interface{ Unwrap() []error }:
+		for _, part := range e.Unwrap() {
+			describeParts(part, replace)
+		}
+	}
+}
+
+// describeFileError describes why a file cannot be used, "" if it has no plain words for that.
+func describeFileError(e *fs.PathError) string {
+	switch {
+	case errors.Is(e, fs.ErrNotExist) && !FileExists(filepath.Dir(e.Path)):
+		return "there is no directory " + filepath.Dir(e.Path)
+	case errors.Is(e, fs.ErrNotExist):
+		return "there is no file " + e.Path
+	case errors.Is(e, fs.ErrPermission):
+		return "there is no permission to use " + e.Path
+	case errors.Is(e, fs.ErrExist):
+		return e.Path + " exists"
+	case errors.Is(e, syscall.EISDIR):
+		return e.Path + " is a directory"
+	case errors.Is(e, syscall.ENOTDIR):
+		return "a part of the path " + e.Path + " is not a directory"
+	}
+	return ""
+}
+
+// describeListenError describes why a server cannot listen on an address, "" if it has no plain
+// words for that.
+func describeListenError(e *net.OpError) string {
+	var address *net.AddrError
+	var name *net.DNSError
+	switch {
+	case e.Op != "listen":
+		return ""
+	case errors.Is(e, syscall.EADDRINUSE):
+		return "another program listens there"
+	case errors.Is(e, syscall.EADDRNOTAVAIL):
+		return "this machine does not have that address"
+	case errors.Is(e, syscall.EACCES):
+		return "there is no permission to use that port"
+	case errors.As(e, &address) && strings.Contains(address.Err, "missing port"):
+		return "it has no port; want HOST:PORT, for example 127.0.0.1:8080"
+	case errors.As(e, &name):
+		return describeNetworkError(e)
+	case errors.As(e, &address):
+		return "want HOST:PORT, for example 127.0.0.1:8080"
+	}
+	return ""
+}
 
 // describeNetworkError describes why a server did not answer.
 func describeNetworkError(err error) string {

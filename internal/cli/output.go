@@ -14,7 +14,7 @@ import (
 func WriteNewFile(name string, mode os.FileMode, write func(io.Writer) error) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
-		return exit.Usagef("write a new file: %v", err)
+		return exit.Usagef("write a new file: %w", err)
 	}
 	if err := write(f); err != nil {
 		return errors.Join(err, f.Close(), os.Remove(name))

@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
+	"strings"
 
 	"gazetteer/internal/exit"
+	"gazetteer/internal/nearest"
 )
 
 // problem contains the members of an RFC 9457 body that a user needs.
@@ -33,10 +36,30 @@ func (p problem) formatText() string {
 	if p.Where.Parameter != "" && p.Where.Column > 0 {
 		text += fmt.Sprintf(" (at character %d of %s)", p.Where.Column, p.parameterName())
 	}
+	if question := p.suggestValue(); question != "" {
+		text += ": " + question
+	}
 	if p.Help != "" {
 		text += "\n" + p.Help
 	}
 	return text
+}
+
+// quotedValue matches the refused value in a detail.
+var quotedValue = regexp.MustCompile(`"([^"]{1,100})"`)
+
+// listedValues matches the values that a help lists.
+var listedValues = regexp.MustCompile(`(?:[\w-]+, ){2,}(?:and )?[\w-]+(?: and [\w-]+)?`)
+
+// suggestValue returns a question for the value of a list in the help that is similar to the one that
+// the detail quotes, "" for none.
+func (p problem) suggestValue() string {
+	m := quotedValue.FindStringSubmatch(p.Detail)
+	list := listedValues.FindString(p.Help)
+	if m == nil || list == "" || len(m[1]) < 3 {
+		return ""
+	}
+	return nearest.Question(m[1], strings.FieldsFunc(list, func(r rune) bool { return r == ' ' || r == ',' }))
 }
 
 // parameterName returns the user's name of the wrong parameter.

@@ -3,8 +3,15 @@ package cli
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
 
 	"gazetteer/internal/exit"
+	"gazetteer/internal/nearest"
 	"gazetteer/lint/format"
 	"gazetteer/registry"
 )
@@ -32,8 +39,9 @@ func (e *RefusedError) Error() string { return e.err.Error() }
 
 func (e *RefusedError) Unwrap() error { return e.err }
 
-// refusalError is [StatusError] with the expected and the received values.
-func refusalError(status int, body []byte) error {
+// RefusalError is StatusError with the expected and the received values, and with the names of flags.
+func RefusalError(response *http.Response, body []byte) error {
+	status := response.StatusCode
 	var r refusal
 	json.Unmarshal(body, &r) // an invalid body adds nothing
 	err := StatusError(status, body)
@@ -42,6 +50,16 @@ func refusalError(status int, body []byte) error {
 		return err
 	}
 	text := e.Err.Error()
+	if status == http.StatusNotFound && !isProblem(body) && response.Request != nil {
+		at := *response.Request.URL
+		at.Path, _, _ = strings.Cut(at.Path, "/api/v1/")
+		at.RawPath, at.RawQuery = "", ""
+		text = fmt.Sprintf("there is no Gazetteer at %s: the server there answered %d %s", at.String(), status, http.StatusText(status))
+		e = &exit.Error{Code: exit.Network}
+	}
+	if response.Request != nil {
+		text = nameChoices(text, response.Request.URL.Query())
+	}
 	if r.Expected != "" {
 		text += "\n  expected: " + format.Visible(r.Expected)
 	}
@@ -49,6 +67,35 @@ func refusalError(status int, body []byte) error {
 		text += "\n  got:      " + format.Visible(r.Got)
 	}
 	return &exit.Error{Code: e.Code, Err: &RefusedError{Status: status, Code: r.Code, AirID: r.AirID, Work: r.Work, err: errors.New(text)}}
+}
+
+// isProblem reports whether a body is a problem of a Gazetteer, or an error of the AIR reference.
+func isProblem(body []byte) bool {
+	var p problem
+	return json.Unmarshal(body, &p) == nil && p.formatText() != ""
+}
+
+// oneOf matches the refusal of a parameter that has a list of values.
+var oneOf = regexp.MustCompile(`^(\w+): expected value to be one of "([^"]+)"`)
+
+// nameChoices names in such a refusal the flag, the refused value and the similar ones.
+func nameChoices(text string, query url.Values) string {
+	m := oneOf.FindStringSubmatch(text)
+	if m == nil {
+		return text
+	}
+	choices := strings.Split(m[2], ", ")
+	for _, value := range query[m[1]] {
+		if slices.Contains(choices, value) {
+			continue
+		}
+		question := nearest.Question(value, choices)
+		if question != "" {
+			question += " "
+		}
+		return fmt.Sprintf("--%s %s: %swant one of %s", strings.ReplaceAll(m[1], "_", "-"), format.Visible(value), question, m[2])
+	}
+	return text
 }
 
 // IsRefusedWithStatus reports whether an error is an answer of that status.

@@ -88,7 +88,7 @@ func (c *Client) DecodeAnswer(response *http.Response, v any) (raw []byte, err e
 		return nil, err
 	}
 	if response.StatusCode < 200 || response.StatusCode > 299 {
-		return nil, refusalError(response.StatusCode, raw)
+		return nil, RefusalError(response, raw)
 	}
 	if err := json.Unmarshal(raw, v); err != nil {
 		return nil, exit.Networkf("%s did not answer as Gazetteer would: %v", c.Base, err)
@@ -112,7 +112,7 @@ func (c *Client) GetText(ctx context.Context, path string) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case response.StatusCode != http.StatusOK:
-		return nil, refusalError(response.StatusCode, raw)
+		return nil, RefusalError(response, raw)
 	}
 	return raw, nil
 }

@@ -26,6 +26,7 @@ configuration until it is interrupted. Running work is then finished within
 shutdown_grace.`,
 		Args: NoArgs,
 		RunE: func(verb *cobra.Command, _ []string) error {
+			invite := *a // the socket in the data directory needs no other settings
 			if listen != "" {
 				a.Settings = append(a.Settings, "listen="+listen)
 			}
@@ -36,7 +37,7 @@ shutdown_grace.`,
 			if err != nil {
 				return err
 			}
-			return a.runServer(verb.Context(), c)
+			return a.runServer(verb.Context(), c, &invite)
 		},
 	}
 	c.Flags().StringVar(&listen, "listen", "", "address to listen on, instead of listen in the configuration")
@@ -44,7 +45,8 @@ shutdown_grace.`,
 	return c
 }
 
-func (a *App) runServer(ctx context.Context, settings config.Config) (err error) {
+// runServer serves until ctx ends. invite has the flags of the commands that it proposes to the user.
+func (a *App) runServer(ctx context.Context, settings config.Config, invite *App) (err error) {
 	l := NewLogger(a.Err, settings.LogLevel)
 	server.TuneMemory(settings)
 	public, err := server.ListenTCP(settings.Listen, "--listen")
@@ -77,7 +79,7 @@ func (a *App) runServer(ctx context.Context, settings config.Config) (err error)
 	err = h.Run(ctx, public, settings.Crawler.Enabled, func() {
 		l.Info("serving", "address", "http://"+public.Addr().String(), "data_dir", settings.DataDir, "head", h.Store.Head().Seq)
 		if IsTerminal(a.Err) {
-			fmt.Fprint(a.Err, formatInvitation("http://"+public.Addr().String()))
+			fmt.Fprint(a.Err, invite.formatInvitation("http://"+public.Addr().String(), settings.Crawler.Enabled))
 		}
 		h.NotifyManager("READY=1\nSTATUS=serving " + settings.DataDir + "; the index catches up")
 	})
@@ -87,7 +89,11 @@ func (a *App) runServer(ctx context.Context, settings config.Config) (err error)
 	return err
 }
 
-// formatInvitation returns the text that tells the user which address to open.
-func formatInvitation(address string) string {
-	return fmt.Sprintf("\nOpen %s in a browser, or ask from another terminal in this directory:\n\n  gazetteer crawl example.com\n  gazetteer search book a table\n\nStop with Ctrl-C.\n\n", address)
+// formatInvitation returns the text that tells the user which address to open, and what to ask.
+func (a *App) formatInvitation(address string, crawling bool) string {
+	text := fmt.Sprintf("\nOpen %s in a browser, or ask from another terminal in this directory:\n\n", address)
+	if crawling {
+		text += "  " + a.FormatCommand("crawl example.com") + "\n"
+	}
+	return text + "  " + a.FormatCommand("search book a table") + "\n\nStop with Ctrl-C.\n\n"
 }

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -16,6 +17,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/pelletier/go-toml/v2"
@@ -292,14 +294,39 @@ func (c *Config) readFile(file string, environ []string) error {
 	if optional {
 		file = defaultConfigFile
 	}
-	text, err := os.ReadFile(file)
+	text, err := readRegularFile(file)
 	if optional && errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
-		return exit.Usagef("read the configuration: %v", err)
+		return exit.Usagef("read the configuration: %w", err)
 	}
 	return c.decodeTOML(file, text)
+}
+
+// maxFile is the largest configuration that is read.
+const maxFile = 1 << 20
+
+// readRegularFile reads a file of at most maxFile bytes. Anything else is refused, such as a pipe, for whose
+// writer it would wait.
+func readRegularFile(name string) ([]byte, error) {
+	file, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe opens at once
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no regular file", name)
+	}
+	text, err := io.ReadAll(io.LimitReader(file, maxFile+1)) // it may grow meanwhile
+	if err == nil && len(text) > maxFile {
+		err = fmt.Errorf("%s has more than %d MiB", name, maxFile>>20)
+	}
+	return text, err
 }
 
 // wrongType matches the decoder's error for a value of the wrong type, which names types of Go.
@@ -337,12 +364,24 @@ func (c *Config) decodeTOML(file string, text []byte) error {
 	return nil
 }
 
+// isListenAddress reports whether a text has a host, perhaps an empty one, and a port.
+func isListenAddress(text string) bool {
+	_, port, err := net.SplitHostPort(text)
+	if err != nil {
+		return false
+	}
+	_, err = net.LookupPort("tcp", port)
+	return err == nil
+}
+
 // validate refuses values that no part of the program could work with.
 func (c *Config) validate() error {
 	var level slog.Level
 	switch {
 	case level.UnmarshalText([]byte(c.LogLevel)) != nil:
 		return exit.Usagef("log_level %q: want debug, info, warn or error", c.LogLevel)
+	case c.Listen != "" && !isListenAddress(c.Listen):
+		return exit.Usagef("listen %q: want HOST:PORT, for example \"127.0.0.1:8080\"", c.Listen)
 	case !isLoopback(c.AdminListen):
 		return exit.Usagef("admin_listen %q: want a local address, for example \"127.0.0.1:9465\": requests there need no authentication", c.AdminListen)
 	case c.MinFreeBytes < 0:
@@ -399,7 +438,7 @@ func (c *Config) validate() error {
 	for _, text := range c.API.TrustedProxies {
 		_, notAddress := netip.ParseAddr(text)
 		if _, notNetwork := netip.ParsePrefix(text); notAddress != nil && notNetwork != nil {
-			return exit.Usagef("api.trusted_proxies: %q is no IP address or network, such as \"192.0.2.7\" or \"10.0.0.0/8\"", text)
+			return exit.Usagef("api.trusted_proxies: %q is not an IP address or network, such as \"192.0.2.7\" or \"10.0.0.0/8\"", text)
 		}
 	}
 	return nil

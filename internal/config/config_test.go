@@ -4,7 +4,9 @@ import (
 	"errors"
 	"os"
 	"reflect"
+	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -82,4 +84,53 @@ func TestConfigRefuses(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestConfigIsARegularFile checks that the configuration is neither waited for nor read without a limit.
+func TestConfigIsARegularFile(t *testing.T) {
+	dir := t.TempDir()
+	if err := syscall.Mkfifo(dir+"/pipe", 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, size := range map[string]int64{"huge": 200 << 20, "large": maxFile + 1, "full": maxFile} {
+		if err := os.WriteFile(dir+"/"+name, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Truncate(dir+"/"+name, size); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(dir+"/usual", []byte("log_level = \"warn\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("usual", dir+"/link"); err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string]string{
+		"pipe": "no regular file", ".": "no regular file", "huge": "more than 1 MiB", "large": "more than 1 MiB",
+		"full": "full:1:1", "missing": "no such file", "usual": "", "link": "",
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		c, err := Load(dir+"/"+file, nil, nil)
+		runtime.ReadMemStats(&after)
+		switch {
+		case want == "" && (err != nil || c.LogLevel != "warn"):
+			t.Errorf("%s: %v", file, err)
+		case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+			t.Errorf("%s: %v, want %q", file, err, want)
+		case want != "" && exitCode(err) != exit.Usage:
+			t.Errorf("%s: the error %v is not one of usage", file, err)
+		}
+		if took := after.TotalAlloc - before.TotalAlloc; took > 32<<20 {
+			t.Errorf("%s: %d bytes were allocated", file, took)
+		}
+	}
+}
+
+func exitCode(err error) int {
+	if e, ok := errors.AsType[*exit.Error](err); ok {
+		return e.Code
+	}
+	return -1
 }

@@ -4,7 +4,6 @@ package mcphttp
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +13,6 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
-	"strconv"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -61,8 +59,12 @@ func Handler(server func(*http.Request) *mcp.Server, o Options) http.Handler {
 			writeError(w, http.StatusBadRequest, nil, "the body was cut off")
 			return
 		}
-		if id := inexactID(body); id != "" {
-			writeError(w, http.StatusBadRequest, nil, fmt.Sprintf("the id %.40s is no integer of at most 53 bits, and could not be repeated exactly: send another one, or a text", id))
+		if refusal := CheckMessages(body); refusal != nil {
+			status := http.StatusBadRequest
+			if refusal.id != nil { // clients read no body of other statuses
+				status = http.StatusOK
+			}
+			writeRefusal(w, status, refusal)
 			return
 		}
 		r = r.Clone(r.Context())
@@ -90,33 +92,6 @@ func readOrDrain(r *http.Request, most int64) ([]byte, error) {
 		io.CopyN(io.Discard, r.Body, maxDrain) // an error ends the connection, too
 	}
 	return body, err
-}
-
-// inexactID returns the first id of a message or batch that is a number and would be answered as
-// another number, because the library reads numbers as floats; "" if there is none. What cannot be
-// read is left to the library, which says why.
-func inexactID(body []byte) string {
-	type message struct {
-		ID json.RawMessage `json:"id"`
-	}
-	messages := make([]message, 1)
-	into := any(&messages[0])
-	if text := bytes.TrimLeft(body, " \t\r\n"); len(text) > 0 && text[0] == '[' {
-		into = &messages
-	}
-	if json.Unmarshal(body, into) != nil {
-		return ""
-	}
-	const most = 1 << 53
-	for _, m := range messages {
-		if len(m.ID) == 0 || m.ID[0] != '-' && (m.ID[0] < '0' || m.ID[0] > '9') {
-			continue
-		}
-		if n, err := strconv.ParseInt(string(m.ID), 10, 64); err != nil || n > most-1 || n < 1-most {
-			return string(m.ID)
-		}
-	}
-	return ""
 }
 
 // A refusalRecorder passes answers on, but keeps a refusal in plain text.
@@ -148,26 +123,25 @@ func (w *refusalRecorder) Unwrap() http.ResponseWriter { return w.ResponseWriter
 // its answer, with its id and 200, because clients do not read the body of other statuses
 // (JSON-RPC 2.0, section 5). Other errors have no id: the message was not read, or is not a request.
 func writeError(w http.ResponseWriter, status int, body []byte, message string) {
-	code := jsonrpc.CodeInvalidRequest
-	var id any
+	refusal := Refusal{code: jsonrpc.CodeInvalidRequest, message: message}
 	switch {
-	case strings.HasPrefix(message, "malformed payload") && !json.Valid(body): // the library says it of a wrong member, too
-		code = jsonrpc.CodeParseError
+	case strings.HasPrefix(message, "malformed payload"):
+		refusal.message = notMessage
 	case strings.HasPrefix(message, "JSON RPC not handled"):
-		code = jsonrpc.CodeMethodNotFound
+		refusal.code = jsonrpc.CodeMethodNotFound
 		if m, err := jsonrpc.DecodeMessage(body); err == nil {
 			if request, ok := m.(*jsonrpc.Request); ok && request.IsCall() {
-				id, status = request.ID.Raw(), http.StatusOK
+				refusal.id, status = request.ID.Raw(), http.StatusOK
 			}
 		}
 	}
-	text, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": code, "message": message}})
-	if err != nil {
-		panic("an error cannot be encoded: " + err.Error()) // it holds only numbers and strings
-	}
+	writeRefusal(w, status, &refusal)
+}
+
+func writeRefusal(w http.ResponseWriter, status int, r *Refusal) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	w.Write(text) // a client that left needs no answer
+	w.Write(r.JSON()) // a client that left needs no answer
 }
 
 // checkOrigin refuses a request to another name than the server's own, and one from a page of

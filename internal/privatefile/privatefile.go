@@ -31,6 +31,9 @@ var ErrUncertain = errors.New("it is not known what is on disk")
 // A symbolic link in the place of the file is an error and is not followed.
 func Open(path string, flag int) (*os.File, error) {
 	f, err := os.OpenFile(path, flag|syscall.O_NOFOLLOW, Mode)
+	if errors.Is(err, syscall.ELOOP) {
+		return nil, isLink(path)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -157,11 +160,16 @@ func Remove(path string) error {
 	return SyncDir(filepath.Dir(path))
 }
 
+// isLink returns the error for a symbolic link.
+func isLink(path string) error {
+	return fmt.Errorf("%s is a symbolic link, which is not followed: move what it leads to into its place", path)
+}
+
 // CheckDir refuses a directory that is unsafe for private files; the error says what to do. The
-// directory, its subdirectories and its keys must be writable by their owner only. When root runs the
-// program, the directory must belong to root: its owner could not open the new files. Symbolic links,
-// pipes and devices inside are refused: a link could redirect a file, and opening a pipe can block. A
-// missing directory is fine; dir itself may be a link.
+// directory, its subdirectories and its keys must be writable by their owner only, and no other user may
+// be able to replace it in its parent. When root runs the program, the directory must belong to root: its
+// owner could not open the new files. Symbolic links, pipes and devices inside are refused: a link could
+// redirect a file, and opening a pipe can block. A missing directory is fine; dir itself may be a link.
 func CheckDir(dir string) error {
 	info, err := os.Stat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -177,6 +185,12 @@ func CheckDir(dir string) error {
 	if err != nil {
 		return err
 	}
+	if root, err = filepath.Abs(root); err != nil {
+		return err
+	}
+	if err := checkParent(root); err != nil {
+		return err
+	}
 	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist): // removed meanwhile
@@ -184,7 +198,7 @@ func CheckDir(dir string) error {
 		case err != nil:
 			return err
 		case entry.Type()&fs.ModeSymlink != 0:
-			return fmt.Errorf("%s is a symbolic link, which is not followed: move what it leads to into its place", path)
+			return isLink(path)
 		case entry.Type()&(fs.ModeNamedPipe|fs.ModeDevice|fs.ModeIrregular) != 0:
 			return fmt.Errorf("%s is a pipe or a device, which is not opened: move it away", path)
 		case entry.IsDir() || strings.HasSuffix(path, ".key"):
@@ -211,6 +225,20 @@ func checkOwner(path string, info fs.FileInfo) error {
 		name = u.Username
 	}
 	return fmt.Errorf("%s belongs to the user %s, who could not read files that root makes in it: run the command as that user (sudo -u %s gazetteer …), or give the directory to root (chown -R root %s)", path, name, name, path)
+}
+
+// checkParent refuses a directory whose parent everybody may write to: they could put another one in its
+// place. In a directory with the sticky bit, such as /tmp, they cannot.
+func checkParent(dir string) error {
+	parent := filepath.Dir(dir)
+	info, err := os.Stat(parent)
+	if err != nil {
+		return err
+	}
+	if mode := info.Mode(); mode.Perm()&0o002 != 0 && mode&fs.ModeSticky == 0 {
+		return fmt.Errorf("%s is writable by everybody (mode %o), who could replace %s: run chmod o-w %s", parent, mode.Perm(), dir, parent)
+	}
+	return nil
 }
 
 func checkMode(path string, info fs.FileInfo) error {

@@ -1,9 +1,11 @@
 package privatefile
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"gazetteer/internal/need"
@@ -46,6 +48,63 @@ func TestOpenMakesFilesPrivate(t *testing.T) {
 	defer f.Close()
 	if info, err := f.Stat(); err != nil || info.Mode().Perm() != Mode {
 		t.Errorf("%v, %v", info.Mode(), err)
+	}
+}
+
+// TestModesIgnoreUmask checks that new files have mode 0600 and new directories mode 0700 with any umask.
+func TestModesIgnoreUmask(t *testing.T) {
+	for _, umask := range []int{0, 0o077, 0o777} {
+		dir := filepath.Join(t.TempDir(), "data", "log")
+		file, replaced := filepath.Join(dir, "key"), filepath.Join(dir, "state")
+		before := syscall.Umask(umask)
+		err := MakeDir(filepath.Dir(dir))
+		if err == nil {
+			err = MakeDir(dir)
+		}
+		var f *os.File
+		if err == nil {
+			f, err = Open(file, os.O_RDWR|os.O_CREATE)
+		}
+		if err == nil {
+			err = errors.Join(f.Close(), Replace(replaced, []byte("x")))
+		}
+		syscall.Umask(before)
+		if err != nil {
+			t.Fatalf("umask %o: %v", umask, err)
+		}
+		for path, want := range map[string]os.FileMode{filepath.Dir(dir): DirMode, dir: DirMode, file: Mode, replaced: Mode} {
+			if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
+				t.Errorf("umask %o: %s: %v, %v", umask, path, info, err)
+			}
+		}
+	}
+}
+
+// TestLinksAreNotFollowed checks that a symbolic link is refused with what to do about it.
+func TestLinksAreNotFollowed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "checkpoint")
+	if err := os.Symlink("elsewhere", path); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(path, os.O_RDWR|os.O_CREATE); err == nil || !strings.Contains(err.Error(), "move what it leads to into its place") {
+		t.Errorf("it says %v", err)
+	}
+}
+
+// TestWritableParent checks that a directory that everybody could replace is refused.
+func TestWritableParent(t *testing.T) {
+	parent := filepath.Join(t.TempDir(), "parent")
+	dir := filepath.Join(parent, "data")
+	if err := os.MkdirAll(dir, DirMode); err != nil {
+		t.Fatal(err)
+	}
+	for mode, refused := range map[os.FileMode]bool{0o755: false, 0o775: false, 0o777: true, 0o702: true, 0o777 | os.ModeSticky: false} {
+		if err := os.Chmod(parent, mode); err != nil {
+			t.Fatal(err)
+		}
+		if err := CheckDir(dir); (err != nil) != refused || refused && !strings.Contains(err.Error(), "chmod o-w "+parent) {
+			t.Errorf("%v: %v", mode, err)
+		}
 	}
 }
 

@@ -91,7 +91,7 @@ func (h *Server) openAPI(e Environment) error {
 	}})
 	pages.Mount(h.api.Engine())
 	pages.MountOperator(h.api.OperatorEngine())
-	reference, err := docpages.New(pages.Frame, h.api.OpenAPI(), h.Config.PublicURL)
+	reference, err := docpages.New(pages.Frame, h.api.OpenAPI(), answers, h.Config.PublicURL)
 	if err != nil {
 		return fmt.Errorf("prepare the API reference: %w", err)
 	}

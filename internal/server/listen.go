@@ -21,7 +21,7 @@ func ListenTCP(addr, by string) (net.Listener, error) {
 	listen := net.ListenConfig{KeepAlive: -1}
 	l, err := listen.Listen(context.Background(), "tcp", addr)
 	if err != nil {
-		return nil, exit.Networkf("listen on %s: %v; choose another with %s", addr, err, by)
+		return nil, exit.Networkf("listen on %s: %w; choose another with %s", addr, err, by)
 	}
 	return l, nil
 }

@@ -76,12 +76,12 @@ func (h *Server) warnOfLogLock() {
 	if lock.Apart {
 		return
 	}
-	const remedy = "set registry.checkpoint_copy to a path on another disk, or registry.lock_witness to a witness"
+	const remedy = "for a public registry, set registry.checkpoint_copy to a path on another disk, or registry.lock_witness to a witness; to try things out, nothing is needed"
 	if lock.Kind == api.LockNone {
 		h.log.Warn("the transparency log has no lock: two copies of the data directory could sign two histories; " + remedy)
 		return
 	}
-	h.log.Warn("the lock of the transparency log, the second copy of its last checkpoint, is on the disk of the data directory: "+remedy, "copy", h.checkpointCopy)
+	h.log.Warn("a second copy of the last checkpoint shows if an older copy of the transparency log is put back; it is on the same disk as the log: "+remedy, "copy", h.checkpointCopy)
 }
 
 // resumeSigning lets a halted log sign again if the witnesses and the copies of its checkpoint

@@ -53,7 +53,7 @@ func (h *Server) openRegistry(ctx context.Context, e Environment, relayKey ed255
 			Changes: h.Config.API.ChangesPerHour, AllChanges: h.Config.API.ChangesGlobalPerHour, Writes: h.Config.API.ChangesPerAgentPerHour,
 			Reports: h.Config.API.ReportsPerDay,
 		},
-		LimitSet: h.limits, Resolver: h.resolver, RelayKey: relayKey, Web: web, DNS: newDNS(h.Config, e), Now: e.Now, Due: h.clock.Due,
+		LimitSet: h.limits, Resolver: h.resolver, RelayKey: relayKey, Web: web, DNS: newDNS(h.Config, e), Now: e.Now, Due: h.clock.Due, Steady: h.clock.Steady,
 	}); err != nil {
 		return err
 	}

@@ -96,7 +96,7 @@ func (h *Server) openRelay(ctx context.Context, e Environment, key ed25519.Priva
 		}), DID: h.registry.Host().String(), Key: key, Profile: profile,
 		Keep: time.Duration(c.Keep), KeepUnread: time.Duration(c.KeepUnread), MaxMail: c.MailPerInbox, MaxBytes: c.BytesPerInbox,
 		SenderPerMinute: c.SenderPerMinute, NetworkPerMinute: c.NetworkPerMinute, FirstContacts: c.FirstContactsPerDay,
-		Allow: c.Allow, Block: c.Block, Limits: h.limits, Log: h.log, Now: e.Now, Due: h.clock.Due,
+		Allow: c.Allow, Block: c.Block, Limits: h.limits, Log: h.log, Now: e.Now, Due: h.clock.Due, Steady: h.clock.Steady,
 		Wake: wake, Host: h.publicHost(), AllowLoopback: h.Config.Registry.AllowLoopback,
 	})
 	h.relayHTTP, err = relayhttp.New(relayhttp.Options{

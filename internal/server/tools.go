@@ -34,7 +34,7 @@ func (h *Server) openTools(ctx context.Context, e Environment) error {
 		Store: h.Store, Dir: filepath.Join(h.Config.DataDir, "altar"),
 		SessionTTL: time.Duration(c.SessionTTL), MaxSessionTTL: time.Duration(c.MaxSessionTTL), CallTimeout: time.Duration(c.CallTimeout), MaxTimeout: time.Duration(c.MaxCallTimeout),
 		SessionsPerClient: c.SessionsPerClient, CallsPerClient: c.CallsPerClient, CallsPerMinute: c.CallsPerMinute,
-		AuditParameters: c.AuditParameters, Limits: h.limits, Log: h.log,
+		AuditParameters: c.AuditParameters, Limits: h.limits, Log: h.log, Now: e.Now,
 		Blocked: func(ctx context.Context, host string) (bool, error) {
 			_, blocked, err := h.Crawler.Blocked(ctx, host)
 			return blocked, err

@@ -1,11 +1,11 @@
 // Package steadyclock detects changes of the machine's clock, and prevents actions that wait for a
 // date from happening all at once after a forward jump. Start with [New].
 //
-// There are two times. [Clock.Now] is the time of the machine: signatures and records use it.
+// There are three times. [Clock.Now] is the time of the machine: signatures and records use it.
 // [Clock.Due] is for actions that cannot be reversed: expiring mail, completing a recovery,
 // expiring a registration. After a forward jump, Due catches up with Now at [CatchUp] times the
 // speed of a clock, so that a jump that is corrected within minutes ends nothing; Due follows a
-// backward jump at once.
+// backward jump at once. [Clock.Steady] is for intervals: it ignores all jumps.
 package steadyclock
 
 import (
@@ -40,6 +40,8 @@ type Clock struct {
 	wall      func() time.Time
 	monotonic func() time.Duration
 	log       *slog.Logger
+	begun     time.Time // by wall, when monotonic showed begunAt
+	begunAt   time.Duration
 
 	mu      sync.Mutex // guards the following fields
 	last    time.Time  // the last reading of wall
@@ -56,8 +58,8 @@ func New(wall func() time.Time, log *slog.Logger) *Clock {
 }
 
 func newClock(wall func() time.Time, monotonic func() time.Duration, log *slog.Logger) *Clock {
-	now := wall().Round(0)
-	return &Clock{wall: wall, monotonic: monotonic, log: log, last: now, elapsed: monotonic(), due: now}
+	now, elapsed := wall().Round(0), monotonic()
+	return &Clock{wall: wall, monotonic: monotonic, log: log, begun: now, begunAt: elapsed, last: now, elapsed: elapsed, due: now}
 }
 
 // Now returns the time of the machine.
@@ -77,6 +79,10 @@ func (c *Clock) Due() time.Time {
 	c.compare(now)
 	return c.due
 }
+
+// Steady returns the time when the clock was made plus what the monotonic clock has measured since.
+// It may differ from the time of the machine: use it only to compare it with itself.
+func (c *Clock) Steady() time.Time { return c.begun.Add(c.monotonic() - c.begunAt) }
 
 // Jumps returns the jumps.
 func (c *Clock) Jumps() Jumps {

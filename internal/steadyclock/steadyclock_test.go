@@ -9,7 +9,7 @@ import (
 )
 
 // TestJumps checks that a jump is detected once, with its size, and that due times follow a forward
-// jump slowly, a backward jump at once, and a correct clock exactly.
+// jump slowly, a backward jump at once, and a correct clock exactly. The steady time ignores jumps.
 func TestJumps(t *testing.T) {
 	var log bytes.Buffer
 	start := time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)
@@ -26,6 +26,9 @@ func TestJumps(t *testing.T) {
 		j := c.Jumps()
 		if j.Count != jumps || j.By != by || j.Behind != behind || !c.Due().Equal(wall.Add(-behind)) {
 			t.Errorf("%s: %+v, due %s at %s", what, j, c.Due(), wall)
+		}
+		if steady := c.Steady(); !steady.Equal(start.Add(monotonic)) {
+			t.Errorf("%s: the steady time is %s after %s", what, steady, monotonic)
 		}
 	}
 	pass(time.Hour)

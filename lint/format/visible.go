@@ -52,4 +52,29 @@ func runeCell(r rune, at int) (text string, columns int) {
 	return string(r), 1
 }
 
+// Columns returns how many columns of a terminal a line takes.
+func Columns(line string) int {
+	n := 0
+	for _, r := range line {
+		_, columns := runeCell(r, n)
+		n += columns
+	}
+	return n
+}
+
+// Cut returns a line that takes at most that many columns; a longer one ends with "…".
+func Cut(line string, columns int) string {
+	if Columns(line) <= columns {
+		return line
+	}
+	n := 0
+	for at, r := range line {
+		_, wide := runeCell(r, n)
+		if n += wide; n > columns-1 {
+			return line[:at] + "…"
+		}
+	}
+	return line
+}
+
 const tabStop = 4

@@ -197,7 +197,7 @@ func TestParameters(t *testing.T) {
     required: [when]
     properties:
       when: {$ref: "#/schemas/When"}
-      size: {type: [integer, "null"], description: how many}
+      size: {type: [integer, "null"], description: how many, minimum: 1}
       loop: {$ref: "#/schemas/Loop"}
   When: {type: string, description: the moment}
   Loop: {$ref: "#/schemas/Loop"}
@@ -209,14 +209,14 @@ func TestParameters(t *testing.T) {
 	got := doc.Parameters(doc.Endpoints[0])
 	want := []agis.Parameter{
 		{Name: "when", Type: "string", Required: true, Description: "the moment"},
-		{Name: "size", Type: "integer or null", Description: "how many"},
+		{Name: "size", Type: "integer or null", Description: "how many", Sample: "1"},
 		{Name: "loop"}, // a circle says nothing, and ends
 	}
 	if len(got) != len(want) {
 		t.Fatalf("parameters %+v, want %+v", got, want)
 	}
 	for i := range want {
-		if got[i].Name != want[i].Name || got[i].Type != want[i].Type || got[i].Required != want[i].Required || got[i].Description != want[i].Description {
+		if got[i].Name != want[i].Name || got[i].Type != want[i].Type || got[i].Required != want[i].Required || got[i].Description != want[i].Description || got[i].Sample != want[i].Sample {
 			t.Errorf("parameter %+v, want %+v", got[i], want[i])
 		}
 	}

@@ -137,6 +137,8 @@ type Parameter struct {
 	Required    bool
 	Description string
 	Hints       []string
+	// Sample is a value that the schema allows, in JSON: see [sampleOf]. "" if it names none.
+	Sample string
 }
 
 // Parameters returns the parameters in the input schema of an endpoint of this document, at most
@@ -157,10 +159,36 @@ func (d *Document) Parameters(e Endpoint) []Parameter {
 		schema := d.Resolve(m, e.Input)
 		out = append(out, Parameter{
 			Name: m.Key, Type: typeOf(schema), Required: required[m.Key],
-			Description: schema.Member("description").Str(), Hints: hints[m.Key],
+			Description: schema.Member("description").Str(), Hints: hints[m.Key], Sample: sampleOf(schema),
 		})
 	}
 	return out
+}
+
+// maxSample is the length of the longest sample, in bytes.
+const maxSample = 100
+
+// sampleOf returns the first text, number or truth value that a schema gives as an example, as the
+// default, as a constant or in its enumeration, else the minimum unless that is negative.
+func sampleOf(schema *protocol.Node) string {
+	candidates := []*protocol.Node{schema.Member("example"), nil, schema.Member("default"), schema.Member("const"), nil}
+	for i, key := range map[int]string{1: "examples", 4: "enum"} {
+		if list := schema.Member(key); list != nil && list.Kind == protocol.Array && len(list.Items) > 0 {
+			candidates[i] = list.Items[0]
+		}
+	}
+	if n := schema.Member("minimum"); n != nil && n.Kind == protocol.Number && !strings.HasPrefix(n.Text, "-") {
+		candidates = append(candidates, n)
+	}
+	for _, n := range candidates {
+		if n == nil || n.Kind != protocol.String && n.Kind != protocol.Number && n.Kind != protocol.Bool || len(n.Text) > maxSample {
+			continue
+		}
+		if text := protocol.WriteJSON(n, ""); len(text) <= maxSample {
+			return string(text)
+		}
+	}
+	return ""
 }
 
 // typeOf formats the type keyword of a schema.

@@ -1,6 +1,9 @@
 package aidiscovery
 
 import (
+	"cmp"
+	"encoding/json"
+	"math"
 	"strconv"
 	"strings"
 	"unicode"
@@ -201,6 +204,36 @@ func (p Param) Meaning() Meaning {
 		m.readConstraint(strings.TrimSpace(c))
 	}
 	return m
+}
+
+// Sample returns a value of a type that the constraints allow, in JSON: the default, the first of the
+// possible values, or the smallest number. It returns "" if they name none.
+func (m Meaning) Sample(of string) string {
+	text := m.Default
+	if !m.HasDefault && len(m.Enum) > 0 {
+		text = m.Enum[0]
+	}
+	switch of {
+	case "integer", "number":
+		n, err := json.Number(cmp.Or(text, m.Min)).Float64()
+		if err != nil || of == "integer" && n != math.Trunc(n) || math.Abs(n) > 1<<53 {
+			return ""
+		}
+		return strconv.FormatFloat(n, 'f', -1, 64)
+	case "boolean":
+		if text == "true" || text == "false" {
+			return text
+		}
+	case "", "string":
+		const most = 80
+		if text != "" && len(text) <= most {
+			quoted, err := json.Marshal(text)
+			if err == nil {
+				return string(quoted)
+			}
+		}
+	}
+	return ""
 }
 
 // readConstraint adds one constraint. A text in no known form changes nothing.

@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"gazetteer/internal/wait"
@@ -56,8 +55,6 @@ type Policy struct {
 	blockLists    blockLists
 	policyCache   policyCache
 	applications  recordCounter
-	// attendedStarted says that the store knows since when the registry is attended.
-	attendedStarted atomic.Bool
 }
 
 // NewPolicy returns a policy. The error says which option is invalid. NewPolicy neither reads nor
@@ -71,7 +68,7 @@ func NewPolicy(o PolicyOptions) (*Policy, error) {
 	}
 	limits := o.Limits.orDefaults()
 	p := &Policy{store: o.Store, log: o.Log, now: o.Now, due: o.Due, defaultMode: cmp.Or(o.Mode, ModeOpen), unattended: cmp.Or(o.Unattended, defaultUnattended), limits: limits,
-		registrations: o.LimitSet.Limiter(limit.Rule{Name: "registrations", Each: limits.Registrations, Wide: wideNetworkFactor * limits.Registrations,
+		registrations: o.LimitSet.Limiter(limit.Rule{Name: "registrations", Each: limits.Registrations, Wide: limit.WideFactor * limits.Registrations,
 			All: limits.AllRegistrations, Fair: fairRegistrations, Kept: max(limits.AllRegistrations, 0) / keptRegistrations}),
 		reports:    newLimiter(o.LimitSet, "reports", limits.Reports, -1, 24*time.Hour),
 		changes:    newLimiter(o.LimitSet, "changes", limits.Changes, -1, time.Hour),
@@ -93,6 +90,9 @@ func NewPolicy(o PolicyOptions) (*Policy, error) {
 
 // recordTime returns the present time as records hold it.
 func (p *Policy) recordTime() time.Time { return p.now().UTC().Truncate(time.Millisecond) }
+
+// dueTime returns the time for decisions that cannot be undone: see PolicyOptions.Due.
+func (p *Policy) dueTime() time.Time { return p.due().UTC().Truncate(time.Millisecond) }
 
 // Options configure an [Admission].
 type Options struct {
@@ -134,18 +134,15 @@ func New(r *registry.Registry, p *Policy, o Options) *Admission {
 const cleanupInterval = time.Hour
 
 // Run deletes expired applications and reports every hour until ctx ends, and then returns nil. From
-// its first start on the registry counts as attended, see [Policy.RecordAttention]. The error is that
-// of the store.
+// its first start on the registry counts as attended, see [Policy.RecordAttention]; a time of
+// attention that a clock ahead has left is corrected, too. The error is that of the store.
 func (ad *Admission) Run(ctx context.Context) error {
-	if err := ad.startAttendedTime(ctx); err != nil {
-		return registry.IgnoreContextEnd(ctx, err)
-	}
 	for ctx.Err() == nil {
-		if err := ad.DeleteExpired(ctx); err != nil {
+		if err := cmp.Or(ad.startAttendedTime(ctx), ad.DeleteExpired(ctx)); err != nil {
 			if !errors.Is(err, store.ErrFull) && !errors.Is(err, store.ErrCorrupt) {
 				return registry.IgnoreContextEnd(ctx, err)
 			}
-			ad.log.Warn("expired records could not be deleted", "error", err)
+			ad.log.Warn("the records of the registration could not be cleaned up", "error", err)
 		}
 		wait.ForSignal(ctx, cleanupInterval, nil)
 	}

@@ -41,9 +41,6 @@ func (l Limits) orDefaults() Limits {
 	}
 }
 
-// wideNetworkFactor is how many times the quota of a network the wider network around it has.
-const wideNetworkFactor = 4
-
 // The share of a quota that one of very many clients may hold, see [limit.Rule].
 const (
 	fairRegistrations = 50
@@ -57,7 +54,7 @@ const keyChanges = 60
 
 // newLimiter returns a limiter for networks of clients.
 func newLimiter(set *limit.Set, name string, each, all int, span time.Duration) *limit.Limiter {
-	return set.Limiter(limit.Rule{Name: name, Each: each, Wide: wideNetworkFactor * each, All: all, Span: span})
+	return set.Limiter(limit.Rule{Name: name, Each: each, Wide: limit.WideFactor * each, All: all, Span: span})
 }
 
 // wideNetwork returns the wider network of a client as text, which is all that the registry keeps about
@@ -118,7 +115,7 @@ func (p *Policy) registrationRefusal(err error) error {
 			Help: "wait for the time in Retry-After"}
 	}
 	return &registry.Refusal{Kind: registry.ErrTooMany, Code: "registrations-network", Wait: exceeded.Wait,
-		Message: fmt.Sprintf("Rate limit exceeded: your network has registered very many agents: at most %d an hour from one, and %d from those around it", p.limits.Registrations, wideNetworkFactor*p.limits.Registrations),
+		Message: fmt.Sprintf("Rate limit exceeded: your network has registered very many agents: at most %d an hour from one, and %d from those around it", p.limits.Registrations, limit.WideFactor*p.limits.Registrations),
 		Help:    "wait for the time in Retry-After; ask the operator of the registry if you need more"}
 }
 

@@ -40,7 +40,7 @@ type StoredPolicy struct {
 	Note  string    `json:"note,omitempty"`
 	Since time.Time `json:"since,omitzero"` // when Mode was set
 	// Attended is the last time when the operator attended the registry, to the hour, or that of
-	// the first start.
+	// the first start. It is a due time, see [PolicyOptions].
 	Attended time.Time `json:"looked"`
 	// SelfClosed is when open registration changed to approval without attention; zero if it did
 	// not, or was opened again.
@@ -63,7 +63,7 @@ func (p *Policy) RegistrationPolicy(ctx context.Context) (PolicyState, error) {
 	if err != nil {
 		return PolicyState{}, err
 	}
-	return p.policyState(d, p.recordTime()), nil
+	return p.policyState(d, p.dueTime()), nil
 }
 
 // A policyCache caches the record of the policy, which every registration reads. Only the registry
@@ -143,7 +143,7 @@ func (p *Policy) policyState(d StoredPolicy, now time.Time) PolicyState {
 func (p *Policy) RecordAttention(ctx context.Context) error {
 	return p.changePolicy(ctx, func(d *StoredPolicy, now time.Time) bool {
 		s := p.policyState(*d, now)
-		if now.Sub(d.Attended) < minAttendedInterval && s.SelfClosed.Equal(d.SelfClosed) {
+		if now.Sub(d.Attended).Abs() < minAttendedInterval && s.SelfClosed.Equal(d.SelfClosed) {
 			return false
 		}
 		d.SelfClosed, d.Attended = s.SelfClosed, now
@@ -167,7 +167,7 @@ func (p *Policy) SetRegistrationPolicy(ctx context.Context, mode, note string) (
 	defer p.blockLists.mu.Unlock()
 	var s PolicyState
 	err = p.changePolicy(ctx, func(d *StoredPolicy, now time.Time) bool {
-		*d = StoredPolicy{Mode: mode, Note: note, Since: now, Attended: now}
+		*d = StoredPolicy{Mode: mode, Note: note, Since: p.recordTime(), Attended: now}
 		s = p.policyState(*d, now)
 		return true
 	})
@@ -178,7 +178,7 @@ func (p *Policy) SetRegistrationPolicy(ctx context.Context, mode, note string) (
 	return s, nil
 }
 
-// changePolicy writes the record if f returns true.
+// changePolicy writes the record if f returns true. now is the due time.
 func (p *Policy) changePolicy(ctx context.Context, f func(d *StoredPolicy, now time.Time) bool) error {
 	w := &p.policyCache
 	w.mu.Lock()
@@ -188,7 +188,7 @@ func (p *Policy) changePolicy(ctx context.Context, f func(d *StoredPolicy, now t
 			return err
 		}
 		d := w.policy
-		if !f(&d, p.recordTime()) {
+		if !f(&d, p.dueTime()) {
 			return nil
 		}
 		value, err := json.Marshal(d)
@@ -208,22 +208,20 @@ func (p *Policy) changePolicy(ctx context.Context, f func(d *StoredPolicy, now t
 	}
 }
 
-// startAttendedTime stores the first time of attention, which is that of the first start.
+// startAttendedTime stores the first time of attention, which is that of the first start. It replaces
+// one that lies ahead, which was stored while the clock was ahead and would keep registration open.
 func (p *Policy) startAttendedTime(ctx context.Context) error {
-	if p.attendedStarted.Load() {
-		return nil
+	known := func(d StoredPolicy, now time.Time) bool { return !d.Attended.IsZero() && !d.Attended.After(now) }
+	if d, err := p.storedPolicy(ctx); err != nil || known(d, p.dueTime()) {
+		return err
 	}
-	err := p.changePolicy(ctx, func(d *StoredPolicy, now time.Time) bool {
-		if !d.Attended.IsZero() {
+	return p.changePolicy(ctx, func(d *StoredPolicy, now time.Time) bool {
+		if known(*d, now) {
 			return false
 		}
 		d.Attended = now
 		return true
 	})
-	if err == nil {
-		p.attendedStarted.Store(true)
-	}
-	return err
 }
 
 // checkPolicy reports whether a registration has to wait for approval, or refuses it. The caller

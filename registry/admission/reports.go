@@ -33,7 +33,9 @@ const (
 const (
 	maxReportText    = 2000  // characters
 	maxReports       = 10000 // that are open
-	maxReportsOf     = 100   // open ones of one agent
+	maxReportsOf     = 100   // open ones of one agent, and as many that have an envelope of it
+	keptReports      = 500   // more in all, for networks that are known
+	keptReportsOf    = 20    // more of one agent, for networks that are known
 	reportRetention  = 180 * 24 * time.Hour
 	defaultReportDue = 72 * time.Hour
 )
@@ -79,9 +81,25 @@ func (report Report) Public() Report {
 	return report
 }
 
-// counterKeys returns the keys under which an open report is counted.
+// kindKey returns the key under which the reports about an agent are counted. Those that have an
+// envelope are counted separately, so that others, which prove nothing, leave room for them.
+func (report Report) kindKey() string {
+	if report.Envelope != "" {
+		return report.AirID + " with an envelope"
+	}
+	return report.AirID
+}
+
+// counterKeys returns the keys under which an open report is counted: its kind, its network in that
+// kind, and the /16 or /32 around it, in that kind and in all.
 func (report Report) counterKeys() []string {
-	return []string{report.AirID, report.AirID + " " + report.Network}
+	kind := report.kindKey()
+	names := []string{kind, kind + " " + report.Network}
+	if p, err := netip.ParsePrefix(report.Network); err == nil {
+		around := crowdPrefix + limit.Truncate(p.Addr(), 16, 32).String()
+		names = append(names, kind+" "+around, around)
+	}
+	return names
 }
 
 func decodeReport(record store.Record) (Report, error) {
@@ -229,22 +247,101 @@ func (ad *Admission) admitReport(ctx context.Context, report Report, client neti
 		return nil, &registry.Refusal{Kind: registry.ErrTooMany, Code: "reports-network", Wait: exceeded.Wait, Message: fmt.Sprintf("your network has made very many reports: at most %d a day from one", ad.limits.Reports),
 			Help: "wait for the time in Retry-After; one report can cover several things"}
 	}
-	limits := []int{maxReportsOf, 1}
-	if !client.IsValid() {
-		limits[1] = maxReportsOf
+	names := report.counterKeys()
+	most, limits := ad.reportLimits(client)
+	full := ad.openReports.reserveSlot(most, names, limits)
+	if prefix, crowd := report.crowdOf(full); crowd != "" {
+		made, err := ad.displaceReport(ctx, prefix, crowd)
+		if err != nil {
+			reservation.Cancel()
+			return nil, err
+		}
+		if made {
+			full = ad.openReports.reserveSlot(most, names, limits)
+		}
 	}
-	switch full := ad.openReports.reserveSlot(maxReports, report.counterKeys(), limits); full {
+	switch full {
 	case "":
-		return func() { reservation.Cancel(); ad.openReports.releaseSlot(report.counterKeys()) }, nil
+		return func() { reservation.Cancel(); ad.openReports.releaseSlot(names) }, nil
 	case "all":
-		err = &registry.Refusal{Kind: registry.ErrTooMany, Code: "reports-all", Message: fmt.Sprintf("%d reports are open already", maxReports), Help: "report again when the operator has settled some of them", Wait: 24 * time.Hour}
-	case report.AirID:
-		err = &registry.Refusal{Kind: registry.ErrState, Code: "reported-enough", Message: fmt.Sprintf("%d reports about the agent are open already", maxReportsOf), Help: "the operator knows of it"}
+		err = &registry.Refusal{Kind: registry.ErrTooMany, Code: "reports-all", Message: "very many reports are open already", Help: "report again when the operator has settled some of them", Wait: 24 * time.Hour}
+	case report.kindKey():
+		err = &registry.Refusal{Kind: registry.ErrState, Code: "reported-enough", Message: fmt.Sprintf("%d reports about the agent are open already", ad.openReports.countOf(full)), Help: "the operator knows of it; a report with an envelope that the agent signed may still have room"}
 	default:
 		err = &registry.Refusal{Kind: registry.ErrState, Code: "reported", Message: "a report about the agent from your network is open already", Help: "the operator is reviewing it; report anything new after that"}
 	}
 	reservation.Cancel()
 	return nil, err
+}
+
+// reportLimits returns the numbers of open reports up to which one more from a client is accepted: in
+// all, about its agent, and of its network about the agent.
+func (ad *Admission) reportLimits(client netip.Addr) (most int, limits []int) {
+	switch {
+	case !client.IsValid():
+		return maxReports + keptReports, []int{maxReportsOf + keptReportsOf, maxReportsOf + keptReportsOf}
+	case ad.known.hasNetwork(client, ad.now()):
+		return maxReports + keptReports, []int{maxReportsOf + keptReportsOf, 1, maxReportsOf + keptReportsOf, maxReports + keptReports}
+	}
+	return maxReports, []int{maxReportsOf, 1, maxReportsOf, maxReports}
+}
+
+// crowdOf returns under which prefix of names the crowds are counted of which one can give way to a
+// report when a limit is full, and the name of the report's own crowd; "" if none can.
+func (report Report) crowdOf(full string) (prefix, crowd string) {
+	names := report.counterKeys()
+	switch {
+	case len(names) < 4:
+		return "", ""
+	case full == "all":
+		return crowdPrefix, names[3]
+	case full == report.kindKey():
+		return full + " " + crowdPrefix, names[2]
+	}
+	return "", ""
+}
+
+// displaceReport makes room for a report from the crowd, a /16 or /32: it deletes the newest report from
+// the one of the prefix that has the most, as displaceApplication does with registrations. It reports
+// whether there is room now.
+func (ad *Admission) displaceReport(ctx context.Context, prefix, crowd string) (bool, error) {
+	largest, most := ad.openReports.largestName(prefix)
+	if most < ad.openReports.countOf(crowd)+2 {
+		return false, nil
+	}
+	var newest Report
+	var seq uint64
+	for record, err := range ad.store.List(ctx, store.ReportPrefix, "") {
+		if store.Damaged(record, err) {
+			continue
+		}
+		if err != nil {
+			return false, fmt.Errorf("list the reports: %w", err)
+		}
+		report, err := decodeReport(record)
+		if err != nil {
+			return false, err
+		}
+		if report.Settled.IsZero() && slices.Contains(report.counterKeys(), largest) {
+			newest, seq = report, record.Seq // they are in the order of their times
+		}
+	}
+	if seq == 0 {
+		return false, nil // settled meanwhile
+	}
+	_, err := ad.store.Apply(ctx, deleteIfUnchanged(store.ReportKey(newest.ID), seq))
+	if errors.Is(err, store.ErrConflict) {
+		return false, nil
+	}
+	if err != nil {
+		if _, _, failed := ad.loadReport(context.WithoutCancel(ctx), newest.ID); errors.Is(failed, registry.ErrNotFound) {
+			ad.openReports.releaseSlot(newest.counterKeys())
+		}
+		return false, fmt.Errorf("make room for a report: %w", err)
+	}
+	ad.openReports.releaseSlot(newest.counterKeys())
+	ad.log.Info("report gave way to another network's", "report", newest.ID, "air_id", newest.AirID, "network", newest.Network)
+	return true, nil
 }
 
 // ReportByID returns a report as the operator sees it. Show others [Report.Public]. The error is a
@@ -255,7 +352,7 @@ func (ad *Admission) ReportByID(ctx context.Context, id string) (Report, error) 
 }
 
 func (ad *Admission) loadReport(ctx context.Context, id string) (Report, uint64, error) {
-	unknown := &registry.Refusal{Kind: registry.ErrNotFound, Code: "report-unknown", Message: "unknown report", Help: "reports are forgotten " + formatDays(reportRetention) + " after they were settled"}
+	unknown := &registry.Refusal{Kind: registry.ErrNotFound, Code: "report-unknown", Message: "unknown report", Help: "reports are forgotten " + formatDays(reportRetention) + " after they were settled; where very many are open, one can give way to another network's"}
 	if len(id) != len("20060102T150405.000Z-01234567") || !registry.IsURIText(id) || strings.Contains(id, "/") {
 		return Report{}, 0, unknown
 	}

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -15,8 +14,8 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// Handler serves the log below a prefix that the caller strips (see http.StripPrefix): the layout
-// of C2SP tlog-tiles, and four answers for clients that do not compute proofs.
+// Answer answers a GET or HEAD request with the layout of C2SP tlog-tiles, and four answers for clients
+// that do not compute proofs. The caller has stripped a prefix from the path.
 //
 //	GET /checkpoint                     the newest signed checkpoint
 //	GET /key                            the public key; trust one that you have from elsewhere more
@@ -27,74 +26,27 @@ import (
 //	GET /consistency?old=M[&new=N]      proof between two sizes (JSON)
 //	GET /proof?index=I                  proof and checkpoint in one text (C2SP tlog-proof); ?key=K too
 //
-// Refusals are problem documents of RFC 9457.
-func (l *Log) Handler() http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodGet && r.Method != http.MethodHead {
-			w.Header().Set("Allow", "GET, HEAD")
-			writeProblem(w, http.StatusMethodNotAllowed, "this path supports GET and HEAD")
-			return
-		}
-		l.serveFile(w, r)
-	})
-}
-
-func (l *Log) serveFile(w http.ResponseWriter, r *http.Request) {
-	var err error
+// With an error nothing was written. A [*QueryError] and errors that match [ErrRange] or [ErrNoFile] are
+// for the client; [ErrGrowing] and [ErrClosed] pass by.
+func (l *Log) Answer(w http.ResponseWriter, r *http.Request) error {
 	switch name := strings.TrimPrefix(r.URL.Path, "/"); name {
 	case "entries":
-		err = l.answerEntries(w, r)
+		return l.answerEntries(w, r)
 	case "inclusion":
-		err = l.answerInclusion(w, r)
+		return l.answerInclusion(w, r)
 	case "consistency":
-		err = l.answerConsistency(w, r)
+		return l.answerConsistency(w, r)
 	case "proof":
-		err = l.answerProof(w, r)
+		return l.answerProof(w, r)
 	default:
-		err = l.answerFile(w, r, name)
-	}
-	if err != nil {
-		l.writeError(w, r, err)
+		return l.answerFile(w, r, name)
 	}
 }
 
-// A badQuery describes an invalid parameter.
-type badQuery struct{ parameter, problem string }
+// A QueryError describes an invalid parameter.
+type QueryError struct{ Parameter, Problem string }
 
-func (e *badQuery) Error() string { return "parameter " + e.parameter + ": " + e.problem }
-
-// writeError answers with the error, without internal details.
-func (l *Log) writeError(w http.ResponseWriter, r *http.Request, err error) {
-	var bad *badQuery
-	switch {
-	case errors.As(err, &bad):
-		writeProblem(w, http.StatusBadRequest, bad.Error())
-	case errors.Is(err, ErrRange):
-		writeProblem(w, http.StatusNotFound, err.Error())
-	case errors.Is(err, ErrNoFile):
-		writeProblem(w, http.StatusNotFound, "the log has no such file, or not yet")
-	case errors.Is(err, ErrGrowing) || errors.Is(err, ErrClosed):
-		w.Header().Set("Retry-After", "30")
-		writeProblem(w, http.StatusServiceUnavailable, "the log cannot be read at this moment; try again")
-	case r.Context().Err() != nil:
-	default:
-		l.log.Error("a question to the log failed", "path", r.URL.Path, "error", err)
-		writeProblem(w, http.StatusInternalServerError, "the log could not be read; the operator has been notified")
-	}
-}
-
-func writeProblem(w http.ResponseWriter, status int, detail string) {
-	body, _ := json.Marshal(struct { // only texts and a number
-		Title  string `json:"title"`
-		Status int    `json:"status"`
-		Detail string `json:"detail"`
-	}{http.StatusText(status), status, detail})
-	w.Header().Set("Content-Type", "application/problem+json")
-	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	w.WriteHeader(status)
-	w.Write(body)
-}
+func (e *QueryError) Error() string { return "parameter " + e.Parameter + ": " + e.Problem }
 
 // How long answers may be cached. Hashes never change. A bundle changes when one of its leaves is
 // erased, and clients should see that on the same day.
@@ -170,7 +122,7 @@ func (l *Log) answerEntries(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if limit < 1 || limit > maxEntries {
-		return &badQuery{"limit", "it is between 1 and 100"}
+		return &QueryError{"limit", "it is between 1 and 100"}
 	}
 	answer := struct {
 		Key     string      `json:"key"`
@@ -245,7 +197,7 @@ func (l *Log) answerConsistency(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if older < 0 {
-		return &badQuery{"old", "it is required: the size of the tree that you know"}
+		return &QueryError{"old", "it is required: the size of the tree that you know"}
 	}
 	newer, err := numberParameter(r, "new", l.Head().N)
 	if err != nil {
@@ -270,7 +222,7 @@ func numberParameter(r *http.Request, name string, missing int64) (int64, error)
 	}
 	n, err := checkpoint.ParseNumber(values[0])
 	if len(values) > 1 || err != nil {
-		return 0, &badQuery{name, "it is one decimal number without sign and leading zeros"}
+		return 0, &QueryError{name, "it is one decimal number without sign and leading zeros"}
 	}
 	return n, nil
 }
@@ -278,7 +230,7 @@ func numberParameter(r *http.Request, name string, missing int64) (int64, error)
 func keyParameter(r *http.Request) (string, error) {
 	values := r.URL.Query()["key"]
 	if len(values) != 1 || values[0] == "" || len(values[0]) > 512 {
-		return "", &badQuery{"key", "it is one key of a record, such as agent/AIR-7K2M-9QXD-4TZN, of at most 512 bytes"}
+		return "", &QueryError{"key", "it is one key of a record, such as agent/AIR-7K2M-9QXD-4TZN, of at most 512 bytes"}
 	}
 	return values[0], nil
 }
@@ -291,7 +243,7 @@ func (l *Log) indexParameter(r *http.Request) (int64, error) {
 	}
 	key, err := keyParameter(r)
 	if err != nil {
-		return 0, &badQuery{"index", "an index of a leaf or a key of a record is required"}
+		return 0, &QueryError{"index", "an index of a leaf or a key of a record is required"}
 	}
 	e, err := l.Newest(r.Context(), key)
 	return e.Index, err

@@ -29,7 +29,7 @@ func TestVerifySources(t *testing.T) {
 		older = append(older, h.checkpoint())
 	}
 	h.events(1, 600, 777)
-	server := httptest.NewServer(http.StripPrefix("/log", h.log.Handler()))
+	server := httptest.NewServer(http.StripPrefix("/log", handler(h.log)))
 	defer server.Close()
 	exported := filepath.Join(t.TempDir(), "export")
 	for range 2 {

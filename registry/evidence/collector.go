@@ -70,7 +70,7 @@ type HTTPSClient interface {
 // asked a moment ago: then a recheck does it later.
 func (e *Collector) ObserveNewAgent(ctx context.Context, a registry.Agent) map[string]registry.Observation {
 	observed := map[string]registry.Observation{}
-	if !e.registry.CanObserveCreator(a) || !e.cooldown.tryStart(registry.DomainOf(a.CreatorDID), a.Created) {
+	if !e.registry.CanObserveCreator(a) || !e.cooldown.tryStart(registry.DomainOf(a.CreatorDID), e.registry.SteadyTime()) {
 		return observed
 	}
 	if o, ok := e.registry.ObserveCreator(ctx, a); ok {

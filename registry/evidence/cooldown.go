@@ -15,7 +15,7 @@ type cooldown struct {
 }
 
 // tryStart reports whether a domain may be queried now. If so, no other query of it may start until
-// the cooldown is over.
+// the cooldown is over. now is the steady time of the registry.
 func (q *cooldown) tryStart(domain string, now time.Time) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -24,6 +24,8 @@ const (
 	minRecheckInterval = time.Minute
 	// maxConcurrentChecks is the number of agents that are checked at a time.
 	maxConcurrentChecks = 8
+	// maxScheduleWait is how long the rechecks wait at most before they compare the clock again.
+	maxScheduleWait = 10 * time.Minute
 )
 
 // Recheck checks everything that is due for an agent: proved domains, observations, and a recovery
@@ -34,24 +36,25 @@ func (e *Collector) Recheck(ctx context.Context, airID string) error {
 	if err != nil || agent.Status != registry.Active {
 		return err
 	}
-	now := e.registry.DueTime()
+	clock := e.registry.Timestamp()
+	now, steady := e.registry.DueTime(), e.registry.SteadyTime()
 	type domainResult struct {
 		method string
 		probes []registry.Probe
 	}
 	domains, observed := map[string]domainResult{}, map[string]registry.Observation{}
 	for _, d := range agent.Domains {
-		if d.Withdrawn.IsZero() && !nextProbe(d, e.recheck).After(now) && e.cooldown.tryStart(psl.Domain(d.Name), now) {
+		if d.Withdrawn.IsZero() && !nextProbe(d, e.recheck, clock).After(now) && e.cooldown.tryStart(psl.Domain(d.Name), steady) {
 			probes, method := e.probeDomain(ctx, agent, d.Name)
 			domains[d.Name] = domainResult{method, probes}
 		}
 	}
 	for _, signal := range e.observableSignals(agent) {
 		o, seen := agent.Observed[signal]
-		if seen && o.At.Add(e.recheck).After(now) {
+		if seen && nextObservation(o, e.recheck, clock).After(now) {
 			continue
 		}
-		if host := askedDomain(agent, signal); host == "" || e.cooldown.tryStart(host, now) {
+		if host := askedDomain(agent, signal); host == "" || e.cooldown.tryStart(host, steady) {
 			observed[signal] = e.observeSignal(ctx, agent, signal)
 		}
 	}
@@ -99,11 +102,8 @@ func (e *Collector) Run(ctx context.Context) error {
 	d := &checkSchedule{due: map[string]time.Time{}, moved: make(chan struct{}, 1)}
 	var position follow.Position
 	position.MoveTo(e.store.Head())
-	for agent, err := range e.registry.AllAgents(ctx, "") {
-		if err != nil {
-			return registry.IgnoreContextEnd(ctx, err)
-		}
-		d.setDue(agent.AirID, e.NextCheck(agent))
+	if err := e.scheduleAll(ctx, d); err != nil {
+		return registry.IgnoreContextEnd(ctx, err)
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
@@ -118,30 +118,49 @@ func (e *Collector) Run(ctx context.Context) error {
 	return registry.IgnoreContextEnd(ctx, g.Wait())
 }
 
-// recheckDue rechecks the agents when they become due.
+// scheduleAll sets the times of the checks of all agents.
+func (e *Collector) scheduleAll(ctx context.Context, d *checkSchedule) error {
+	for agent, err := range e.registry.AllAgents(ctx, "") {
+		if err != nil {
+			return err
+		}
+		d.setDue(agent.AirID, e.NextCheck(agent))
+	}
+	return nil
+}
+
+// recheckDue rechecks the agents when they become due. After the clock was set back it makes the
+// schedule again, which has times of a clock that was ahead.
 func (e *Collector) recheckDue(ctx context.Context, d *checkSchedule) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(maxConcurrentChecks)
-	lately := map[string]time.Time{} // owned by this loop: when agents were attended
+	lately := map[string]time.Time{} // owned by this loop: when agents were attended, in steady time
+	var last time.Time
 	for ctx.Err() == nil {
-		now := e.registry.DueTime()
+		now, steady := e.registry.DueTime(), e.registry.SteadyTime()
+		if now.Before(last) {
+			if err := e.scheduleAll(ctx, d); err != nil {
+				return registry.IgnoreContextEnd(ctx, errors.Join(err, g.Wait()))
+			}
+		}
+		last = now
 		airID, untilDue := d.nextDue(now)
 		if airID == "" {
-			wait.ForSignal(ctx, untilDue, d.moved)
+			wait.ForSignal(ctx, min(untilDue, maxScheduleWait), d.moved)
 			continue
 		}
-		if again := lately[airID].Add(minRecheckInterval); now.Before(again) {
-			d.setDue(airID, again)
+		if pause := minRecheckInterval - steady.Sub(lately[airID]); pause > 0 {
+			d.setDue(airID, now.Add(pause))
 			continue
 		}
 		if len(lately) > 10000 {
 			for old, at := range lately {
-				if now.After(at.Add(minRecheckInterval)) {
+				if steady.After(at.Add(minRecheckInterval)) {
 					delete(lately, old)
 				}
 			}
 		}
-		lately[airID] = now
+		lately[airID] = steady
 		g.Go(func() error {
 			if err := e.Recheck(ctx, airID); err != nil && !errors.Is(err, registry.ErrNoAgent) {
 				if !slices.ContainsFunc([]error{store.ErrFull, store.ErrCorrupt}, func(e error) bool { return errors.Is(err, e) }) {

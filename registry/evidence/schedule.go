@@ -85,6 +85,7 @@ func (e *Collector) NextCheck(a registry.Agent) time.Time {
 	if a.Status != registry.Active {
 		return next
 	}
+	now := e.registry.Timestamp()
 	at := func(t time.Time) {
 		if next.IsZero() || t.Before(next) {
 			next = t
@@ -92,12 +93,12 @@ func (e *Collector) NextCheck(a registry.Agent) time.Time {
 	}
 	for _, d := range a.Domains {
 		if d.Withdrawn.IsZero() {
-			at(nextProbe(d, e.recheck))
+			at(nextProbe(d, e.recheck, now))
 		}
 	}
 	for _, signal := range e.observableSignals(a) {
 		if o, seen := a.Observed[signal]; seen {
-			at(o.At.Add(e.recheck))
+			at(nextObservation(o, e.recheck, now))
 		} else {
 			at(a.Updated)
 		}
@@ -110,15 +111,24 @@ func (e *Collector) NextCheck(a registry.Agent) time.Time {
 
 // nextProbe returns when a domain is to be checked again: sooner after a failure, and soonest while
 // its owner waits for it.
-func nextProbe(d registry.Domain, recheck time.Duration) time.Time {
-	if d.Checked.IsZero() {
-		return d.Requested
-	}
+func nextProbe(d registry.Domain, recheck time.Duration, now time.Time) time.Time {
 	switch {
+	case d.Checked.IsZero():
+		return d.Requested
+	case d.Checked.After(now): // by a clock that was ahead
+		return now
 	case d.Since.IsZero():
 		return d.Checked.Add(recheck / 24)
 	case d.Failures > 0:
 		return d.Checked.Add(recheck / 3)
 	}
 	return d.Checked.Add(recheck)
+}
+
+// nextObservation returns when a signal is to be observed again.
+func nextObservation(o registry.Observation, recheck time.Duration, now time.Time) time.Time {
+	if o.At.After(now) { // by a clock that was ahead
+		return now
+	}
+	return o.At.Add(recheck)
 }

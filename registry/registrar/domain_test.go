@@ -575,3 +575,43 @@ func TestHostProbesAreSharedByAgents(t *testing.T) {
 		t.Errorf("%d requests within a minute", p.asked)
 	}
 }
+
+// TestRechecksAfterClockWasAhead checks that domains and inboxes that were checked while the clock was
+// ahead are checked again as soon as it is right, also by a schedule that was made before.
+func TestRechecksAfterClockWasAhead(t *testing.T) {
+	wall, steady, ns, p, s := newClock(), newClock(), nameserver.New(t), newPlace(t), openStore(t)
+	r := open(t, registrar.Options{Store: s, Now: wall.Now, Steady: steady.Now, DNS: evidence.NewDNS(ns.Address), Web: p.https})
+	a := proved(t, r, 1, map[string]any{"service_endpoints": []any{map[string]any{"type": "A2AInbox", "serviceEndpoint": "https://inbox.example.org/in"}}})
+	ns.Publish("_gazetteer.example.com", r.DomainRecord(a))
+	prove(t, r, wall, a, 1, "example.com")
+	right := wall.Now()
+	wall.Advance(1000 * time.Hour)
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- r.Run(ctx) }()
+	awaitChecks := func(when string) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		var got registry.Agent
+		for record, err := range s.Changes(ctx, store.Cursor{}) {
+			if err != nil {
+				break
+			}
+			if record.Key == store.AgentKey(a.AirID) && json.Unmarshal(record.Value, &got) == nil && len(got.Domains) > 0 &&
+				got.Domains[0].Checked.Equal(wall.Now()) && got.Observed[registry.SignalInbox].At.Equal(wall.Now()) {
+				return
+			}
+		}
+		t.Fatalf("%s, at %s: %+v, %+v", when, wall.Now(), got.Domains, got.Observed)
+	}
+	awaitChecks("ahead")
+	steady.Advance(2 * time.Minute)
+	wall.Set(right.Add(2 * time.Minute))
+	proved(t, r, 2, nil) // wakes the rechecks
+	awaitChecks("back")
+	stop()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}

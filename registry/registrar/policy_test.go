@@ -82,6 +82,51 @@ func TestUnattendedRegistrationCloses(t *testing.T) {
 	}
 }
 
+// TestClockAheadClosesNoRegistration checks that open registration does not close itself because the
+// clock is ahead for a while, and does not stay open longer because the operator came meanwhile.
+func TestClockAheadClosesNoRegistration(t *testing.T) {
+	wall, due, s := newClock(), newClock(), openStore(t)
+	r := open(t, registrar.Options{Store: s, Now: wall.Now, Due: due.Now, Unattended: week})
+	start := wall.Now()
+	register(t, r, someone(1))
+	attend := func() {
+		t.Helper()
+		if err := r.RecordAttention(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wall.Advance(8 * 24 * time.Hour)
+	if a, _ := register(t, r, someone(2)); a.Status != registry.Active {
+		t.Errorf("registered as %s while the clock is ahead", a.Status)
+	}
+	due.Advance(2 * time.Hour) // it catches up
+	attend()
+	wall.Set(start.Add(time.Minute))
+	due.Set(wall.Now())
+	if d := mode(t, r); d.Mode != admission.ModeOpen || !d.SelfClosed.IsZero() {
+		t.Errorf("the clock is right again: %+v", d)
+	}
+	if a, _ := register(t, r, someone(3)); a.Status != registry.Active {
+		t.Errorf("registered as %s after the clock was ahead", a.Status)
+	}
+	if d := mode(t, r); !d.Attended.Equal(wall.Now()) || !d.Closes.Equal(wall.Now().Add(week)) {
+		t.Errorf("attended while the clock was ahead: %+v", d)
+	}
+	// The operator's next request counts, although the last one seems to be later.
+	due.Advance(2 * 24 * time.Hour)
+	attend()
+	due.Set(wall.Now())
+	attend()
+	if d := mode(t, r); !d.Attended.Equal(wall.Now()) {
+		t.Errorf("attended after the clock was ahead: %+v", d)
+	}
+	wall.Advance(week)
+	due.Advance(week)
+	if d := mode(t, r); d.Mode != admission.ModeApproval {
+		t.Errorf("a week later: %+v", d)
+	}
+}
+
 func TestProbesAreStoredOncePerHour(t *testing.T) {
 	c, s := newClock(), openStore(t)
 	r := open(t, registrar.Options{Store: s, Now: c.Now})

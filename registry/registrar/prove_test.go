@@ -190,6 +190,84 @@ func TestRefusedChallengeResponses(t *testing.T) {
 	refusal(t, err, "challenge-unknown")
 }
 
+// TestChallengesAfterClockWasAhead checks that challenges and proofs of work are accepted after the
+// clock was ahead for some minutes while others were used, and that each still counts once and
+// expires after five minutes.
+func TestChallengesAfterClockWasAhead(t *testing.T) {
+	wall, steady := newClock(), newClock()
+	r := open(t, registrar.Options{Now: wall.Now, Steady: steady.Now, RequireProof: true})
+	pass := func(d time.Duration) {
+		wall.Advance(d)
+		steady.Advance(d)
+	}
+	last := byte(0)
+	useChallenge := func(challenge string) error {
+		last++
+		_, _, err := registerBody(r, answered(t, registration(t, fmt.Sprint("A", last), last, nil), challenge, last))
+		return err
+	}
+	key := privateKey(1).Public().(ed25519.PublicKey)
+	solveWork := func() string {
+		t.Helper()
+		work, err := r.NewWork(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		solution, err := registry.SolveWork(t.Context(), work, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return solution
+	}
+	useWork := func(solution string) error {
+		_, err := r.UseWork(solution, key)
+		return err
+	}
+	useBoth := func(when string) {
+		t.Helper()
+		if err := useChallenge(challengeOf(t, r)); err != nil {
+			t.Errorf("%s: a challenge: %v", when, err)
+		}
+		if err := useWork(solveWork()); err != nil {
+			t.Errorf("%s: a proof of work: %v", when, err)
+		}
+	}
+	before, workBefore := challengeOf(t, r), solveWork()
+	if err := errors.Join(useChallenge(before), useWork(workBefore)); err != nil {
+		t.Fatal(err)
+	}
+	unused := challengeOf(t, r)
+	wall.Advance(3 * time.Hour)
+	useBoth("ahead")
+	ahead, workAhead := challengeOf(t, r), solveWork()
+	if err := errors.Join(useChallenge(ahead), useWork(workAhead)); err != nil {
+		t.Fatal(err)
+	}
+	if err := useChallenge(unused); err != nil {
+		t.Errorf("a challenge from before the jump: %v", err)
+	}
+	pass(6 * time.Minute) // forgets those that were used
+	useBoth("six minutes later")
+	wall.Advance(-3 * time.Hour)
+	useBoth("back")
+	for _, challenge := range []string{before, ahead} {
+		refusal(t, useChallenge(challenge), "challenge-expired")
+	}
+	for _, solution := range []string{workBefore, workAhead} {
+		refusal(t, useWork(solution), "challenge-expired")
+	}
+	wall.Advance(-6 * time.Minute) // before the first one was issued
+	refusal(t, useChallenge(before), "challenge-expired")
+	late := challengeOf(t, r)
+	pass(5*time.Minute - time.Second)
+	if err := useChallenge(late); err != nil {
+		t.Errorf("just before it expires: %v", err)
+	}
+	late = challengeOf(t, r)
+	pass(5 * time.Minute)
+	refusal(t, useChallenge(late), "challenge-expired")
+}
+
 func TestSignedRequestProvesPossession(t *testing.T) {
 	c := newClock()
 	r := open(t, registrar.Options{Now: c.Now, RequireProof: true, BaseURL: "https://api.registry.test"})

@@ -45,8 +45,9 @@ type Options struct {
 	Recheck time.Duration
 	Log     *slog.Logger     // nil: silent
 	Now     func() time.Time // nil: time.Now
-	Due     func() time.Time // that of [registry.Options]
-	Rand    io.Reader        // nil: crypto/rand; several goroutines read it at once
+	// Due and Steady are those of [registry.Options].
+	Due, Steady func() time.Time
+	Rand        io.Reader // nil: crypto/rand; several goroutines read it at once
 }
 
 // A Registrar is a registry with all its parts. Its methods are those of the parts, and may be called
@@ -69,7 +70,7 @@ func New(o Options) (*Registrar, error) {
 	}
 	agents, err := registry.New(registry.Options{Store: o.Store, DIDHost: o.DIDHost, BaseURL: o.BaseURL, AllowLoopback: o.AllowLoopback,
 		Authorities: o.Authorities, RequireProof: o.RequireProof, RecoveryDelay: o.RecoveryDelay, WritesPerHour: o.Limits.Writes,
-		Resolver: o.Resolver, RelayKey: o.RelayKey, Guard: policy, Log: o.Log, Now: o.Now, Due: o.Due, Rand: o.Rand})
+		Resolver: o.Resolver, RelayKey: o.RelayKey, Guard: policy, Log: o.Log, Now: o.Now, Due: o.Due, Steady: o.Steady, Rand: o.Rand})
 	if err != nil {
 		return nil, err
 	}

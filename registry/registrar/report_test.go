@@ -2,6 +2,7 @@ package registrar_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -166,6 +167,56 @@ func TestReportsPerNetworkAreLimited(t *testing.T) {
 	}
 	if err := crowd(201); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestFloodOfReportsGivesWay fills all places for reports from 40 wider networks, and those about one agent.
+// Others still report: each displaces one of the flood, also after a restart.
+func TestFloodOfReportsGivesWay(t *testing.T) {
+	c, s := newClock(), openStore(t)
+	r := open(t, registrar.Options{Store: s, Now: c.Now})
+	agent, _ := register(t, r, someone(1))
+	other, _ := register(t, r, someone(2))
+	honest := report(t, r, agent.AirID, "192.0.2.1")
+	begun, n := c.Now().UTC(), 0
+	add := func(count int, airID, network func(i int) string) {
+		t.Helper()
+		writes := make([]store.Write, count)
+		for i := range writes {
+			at := begun.Add(time.Duration(n) * time.Millisecond)
+			x := admission.Report{ID: fmt.Sprintf("%s-%08x", at.Format("20060102T150405.000Z"), n), AirID: airID(i), Reason: "spam", Text: "x", Network: network(i), Created: at, Due: at.Add(time.Hour)}
+			value, err := json.Marshal(x)
+			if err != nil {
+				t.Fatal(err)
+			}
+			writes[i] = store.Put(store.ReportKey(x.ID), value)
+			n++
+		}
+		if _, err := s.Apply(t.Context(), writes...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add(99, func(int) string { return agent.AirID }, func(i int) string { return fmt.Sprintf("11.%d.%d.0/24", i%5, i) })
+	c.Advance(time.Minute)
+	r = open(t, registrar.Options{Store: s, Now: c.Now, Limits: admission.Limits{Reports: -1}})
+	for i := range 50 {
+		report(t, r, agent.AirID, fmt.Sprintf("172.%d.0.1", i))
+	}
+	_, err := r.Report(t.Context(), agent.AirID, admission.ReportRequest{Reason: "spam", Text: "x", Client: client("11.1.200.1")})
+	refusal(t, err, "reported-enough") // of the flood
+	add(9900, func(i int) string { return fmt.Sprintf("AIR-0000-0000-%04d", i/100) }, func(i int) string { return fmt.Sprintf("11.%d.%d.0/24", i%40, i/40) })
+	c.Advance(time.Minute)
+	r = open(t, registrar.Options{Store: s, Now: c.Now, Limits: admission.Limits{Reports: -1}})
+	for i := range 3 {
+		report(t, r, other.AirID, fmt.Sprintf("173.%d.0.1", i))
+	}
+	_, err = r.Report(t.Context(), other.AirID, admission.ReportRequest{Reason: "spam", Text: "x", Client: client("11.1.200.1")})
+	refusal(t, err, "reports-all")
+	if _, err := r.ReportByID(t.Context(), honest.ID); err != nil {
+		t.Errorf("the first report, from a network of its own: %v", err)
+	}
+	if figures, err := r.ReportFigures(t.Context()); err != nil || figures.Open != 10_000 {
+		t.Errorf("%+v, %v", figures, err)
 	}
 }
 

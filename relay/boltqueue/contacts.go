@@ -33,7 +33,7 @@ func checkContact(contacts *bolt.Bucket, in relay.Incoming) (contact, error) {
 		return contact{known: true, fresh: true}, nil
 	}
 	c := contacts.Cursor()
-	newest := true
+	newest, now := true, unixMillis(in.Received)
 	for start, _ := c.Last(); start != nil; start, _ = c.Prev() {
 		period := contacts.Bucket(start)
 		if period == nil {
@@ -43,16 +43,19 @@ func checkContact(contacts *bolt.Bucket, in relay.Incoming) (contact, error) {
 			x.known, x.fresh = true, newest
 			return x, nil
 		}
+		if isAhead(binary.BigEndian.Uint64(start), now) {
+			continue
+		}
 		if v := period.Get(x.budget[:]); len(v) == 16 && x.since == 0 {
 			x.since, x.used = binary.BigEndian.Uint64(v), binary.BigEndian.Uint64(v[8:])
 		}
 		newest = false
 	}
 	end := x.since + uint64(contactBudget.Milliseconds())
-	if unixMillis(in.Received) >= end {
-		x.since, x.used = unixMillis(in.Received), 0
+	if now >= end || isAhead(x.since, now) {
+		x.since, x.used = now, 0
 	} else if x.used >= uint64(in.MaxFirstContacts) {
-		return x, &relay.ContactsError{Wait: time.Duration(end-unixMillis(in.Received)) * time.Millisecond}
+		return x, &relay.ContactsError{Wait: time.Duration(end-now) * time.Millisecond}
 	}
 	if in.MaxFirstContacts == 0 {
 		return x, &relay.ContactsError{Wait: contactBudget}

@@ -67,7 +67,7 @@ func (q *Queue) Wipe(ctx context.Context, inbox string) (int, error) {
 }
 
 // Expire deletes what has expired and shortens the replay window: see relay.Queue.
-func (q *Queue) Expire(ctx context.Context, now time.Time, limit int) (int, error) {
+func (q *Queue) Expire(ctx context.Context, now, forget time.Time, limit int) (int, error) {
 	due, err := q.listDue(ctx, now, limit)
 	if err != nil {
 		return 0, err
@@ -81,11 +81,11 @@ func (q *Queue) Expire(ctx context.Context, now time.Time, limit int) (int, erro
 		if err != nil {
 			return 0, err
 		}
-		forgotten, err := dropPeriods(tx.Bucket(seenBucket), now, q.window)
+		forgotten, err := dropPeriods(tx.Bucket(seenBucket), forget, q.window)
 		if err != nil {
 			return 0, err
 		}
-		strangers, err := dropPeriods(tx.Bucket(contactsBucket), now, contactKept)
+		strangers, err := dropPeriods(tx.Bucket(contactsBucket), forget, contactKept)
 		if err != nil {
 			return 0, err
 		}

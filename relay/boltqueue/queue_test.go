@@ -147,7 +147,7 @@ func TestDamagedMail(t *testing.T) {
 	if n, err := q.Acknowledge(ctx, inbox, []string{"id-1"}); err != nil || n != 1 {
 		t.Fatalf("acknowledged %d, %v", n, err)
 	}
-	if n, err := q.Expire(ctx, time.Now().Add(2*time.Hour), 10); err != nil || n != 1 {
+	if n, err := q.Expire(ctx, time.Now().Add(2*time.Hour), time.Now().Add(2*time.Hour), 10); err != nil || n != 1 {
 		t.Fatalf("expired %d, %v: the entry of the damaged envelope must not count", n, err)
 	}
 	err = q.file.View("look", func(tx *bolt.Tx) error {
@@ -177,12 +177,12 @@ func TestDeliveriesAreBounded(t *testing.T) {
 	for i := range 365 * 24 * 4 {
 		q.NoteDelivered(in.Inbox, number+uint64(i), in.Received.Add(time.Duration(i)*15*time.Minute).Add(48*time.Hour))
 		if i%5000 == 0 {
-			if n, err := q.Expire(t.Context(), in.Received, 10); err != nil || n != 0 {
+			if n, err := q.Expire(t.Context(), in.Received, in.Received, 10); err != nil || n != 0 {
 				t.Fatal(n, err)
 			}
 		}
 	}
-	if _, err := q.Expire(t.Context(), in.Received, 10); err != nil {
+	if _, err := q.Expire(t.Context(), in.Received, in.Received, 10); err != nil {
 		t.Fatal(err)
 	}
 	_, err = q.file.Write(t.Context(), boltfile.Request{Write: func(tx *boltfile.Tx) (refused, err error) {
@@ -218,7 +218,7 @@ func TestWindowPeriodsAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 		at = at.Add(20 * time.Minute)
-		if _, err := q.Expire(t.Context(), at, 100); err != nil {
+		if _, err := q.Expire(t.Context(), at, at, 100); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -203,12 +203,13 @@ func (q *Queue) readRecent(tx *bolt.Tx) error {
 }
 
 // mergeIfDue makes the next step of a merge that is under way, or begins one when enough envelopes have
-// come or the first of them came before a time. It makes one step in a transaction.
+// come, the first of them came before a time, or the clock was set back since the first. It makes one
+// step in a transaction.
 func (q *Queue) mergeIfDue(tx *bolt.Tx, before uint64) (merged bool, err error) {
 	r := &q.recent
 	if r.merging == 0 {
 		n := len(r.entries)
-		if n == 0 || n < q.mergeAfter && r.bytes < mergeBytes && r.first > before {
+		if n == 0 || n < q.mergeAfter && r.bytes < mergeBytes && r.first > before && !isAhead(r.first, r.last) {
 			return false, nil
 		}
 		share := min(1, max(float64(n)/float64(q.mergeAfter), float64(r.bytes)/mergeBytes))

@@ -52,7 +52,12 @@ func hashKey(kind byte, parts ...string) seenKey {
 
 // checkSeen returns why an envelope is refused, nil when it is new and its sender has room.
 func (q *Queue) checkSeen(seen *bolt.Bucket, keys seenKeys, in relay.Incoming) error {
-	sent := q.recent.sent[keys.sender] + q.recent.merged[keys.sender]
+	received, sent := unixMillis(in.Received), uint64(0)
+	// What a clock ahead has counted does not count until that time comes, nor does a period that is
+	// over and stays because no other has begun.
+	if !isAhead(q.recent.last, received) {
+		sent = q.recent.sent[keys.sender] + q.recent.merged[keys.sender]
+	}
 	byID, byNonce := q.recent.digestOf(keys.id), q.recent.digestOf(keys.nonce)
 	c := seen.Cursor()
 	for start, _ := c.First(); start != nil; start, _ = c.Next() {
@@ -67,7 +72,9 @@ func (q *Queue) checkSeen(seen *bolt.Bucket, keys seenKeys, in relay.Incoming) e
 		if byNonce == nil {
 			byNonce = period.Get(keys.nonce[:])
 		}
-		if v := period.Get(keys.sender[:]); len(v) == 8 {
+		begun := binary.BigEndian.Uint64(start)
+		over := received >= begun+uint64((q.window/windowPeriods+q.window).Milliseconds())
+		if v := period.Get(keys.sender[:]); len(v) == 8 && !over && !isAhead(begun, received) {
 			sent += binary.BigEndian.Uint64(v)
 		}
 	}
@@ -96,9 +103,21 @@ func (q *Queue) newestPeriod(seen *bolt.Bucket, received uint64) (*bolt.Bucket, 
 	return periodAt(seen, received, q.window/windowPeriods)
 }
 
+// clockTolerance is by how much the times of two envelopes may be in the wrong order. Larger
+// differences mean that the clock was set back.
+const clockTolerance = time.Minute
+
+// isAhead reports whether a stored time lies in the future: a clock that was ahead wrote it.
+func isAhead(stored, now uint64) bool { return stored > now+uint64(clockTolerance.Milliseconds()) }
+
 // periodAt returns the newest of a bucket's periods, or a new one when that has lasted long enough.
+// Periods in the future do not count.
 func periodAt(periods *bolt.Bucket, at uint64, lasts time.Duration) (*bolt.Bucket, error) {
-	start, _ := periods.Cursor().Last()
+	c := periods.Cursor()
+	start, _ := c.Last()
+	for start != nil && isAhead(binary.BigEndian.Uint64(start), at) {
+		start, _ = c.Prev()
+	}
 	if start == nil || at >= binary.BigEndian.Uint64(start)+uint64(lasts.Milliseconds()) {
 		start = binary.BigEndian.AppendUint64(nil, at)
 	}

@@ -41,6 +41,84 @@ func testContacts(t *testing.T, s Subject) {
 	}
 }
 
+// testClockAhead checks that budgets which a sender used while the clock was ahead do not bind it for
+// as long as the clock was ahead, and that its envelopes still count once.
+func testClockAhead(t *testing.T, s Subject) {
+	ahead := start.Add(1000 * time.Hour)
+	t.Run("first contacts", func(t *testing.T) {
+		q := openQueue(t, s)
+		n := 0
+		write := func(inbox string, at time.Time) error {
+			n++
+			in := newEnvelope(inbox, "did:x", n)
+			in.MaxFirstContacts, in.Received, in.Expires = 2, at, at.Add(time.Hour)
+			_, err := q.Push(t.Context(), in)
+			return err
+		}
+		wantWrites := func(at time.Time, inboxes ...string) {
+			t.Helper()
+			for _, inbox := range inboxes {
+				if err := write(inbox, at); err != nil {
+					t.Fatalf("%s at %s: %v", inbox, at, err)
+				}
+			}
+			err := write("another", at)
+			if e, ok := errors.AsType[*relay.ContactsError](err); !ok || e.Wait > 24*time.Hour {
+				t.Fatalf("one more at %s: %v", at, err)
+			}
+		}
+		wantWrites(start, "a", "b")
+		wantWrites(start.Add(48*time.Hour), "a", "c", "d") // in the period of the first ones
+		wantWrites(start.Add(time.Minute), "a", "e", "f")
+		wantWrites(ahead, "a", "g", "h") // in another
+		wantWrites(start.Add(25*time.Hour), "a", "i", "j")
+		wantWrites(start.Add(50*time.Hour), "a", "k", "l")
+	})
+	for name, between := range map[string]time.Duration{"the window": time.Hour, "the window, merged while ahead": window} {
+		t.Run(name, func(t *testing.T) {
+			q := openQueue(t, s)
+			const most = 40
+			push := func(n int, at time.Time) error {
+				in := newEnvelope("a", "did:x", n)
+				in.MaxSenderPerWindow, in.Received, in.Expires = most, at, at.Add(time.Hour)
+				_, err := q.Push(t.Context(), in)
+				return err
+			}
+			for n := range most {
+				if err := push(n, ahead); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := push(most, ahead); !errors.Is(err, relay.ErrWindowFull) {
+				t.Fatalf("ahead: %v", err)
+			}
+			if _, err := q.Expire(t.Context(), ahead.Add(between), ahead.Add(between), 100); err != nil {
+				t.Fatal(err)
+			}
+			sent := 0
+			for n := range 16 * 5 {
+				at := start.Add(time.Duration(n) * window / 16)
+				if err := push(most+n, at); err == nil {
+					sent++
+				} else if !errors.Is(err, relay.ErrWindowFull) {
+					t.Fatal(err)
+				}
+				if _, err := q.Expire(t.Context(), at, at, 100); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if sent < 16*3 {
+				t.Errorf("%d of %d envelopes of five windows are accepted", sent, 16*5)
+			}
+			in := newEnvelope("a", "did:x", 1)
+			in.Received = start.Add(5 * window)
+			if _, err := q.Push(t.Context(), in); between == window && !errors.Is(err, relay.ErrRepeated) {
+				t.Errorf("an envelope from ahead again: %v", err)
+			}
+		})
+	}
+}
+
 func testRules(t *testing.T, s Subject) {
 	dir := t.TempDir()
 	q := s.Open(t, dir, window)

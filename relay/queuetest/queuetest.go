@@ -49,6 +49,7 @@ func Run(t *testing.T, s Subject) {
 		{"mail survives reopening", testReopen},
 		{"numbers never run backwards after a restore", testRestore},
 		{"first contacts have a budget that survives reopening", testContacts},
+		{"a clock that was ahead uses up no budget", testClockAhead},
 		{"rules of an inbox", testRules},
 		{"wake-ups survive reopening", testWakes},
 		{"everything counted is there after reopening", testCounts},
@@ -263,7 +264,7 @@ func testWindow(t *testing.T, s Subject) {
 		in := newEnvelope("b", "did:y", i)
 		in.Received, in.Expires = at, at.Add(time.Hour)
 		pushMail(t, q, in)
-		if _, err := q.Expire(t.Context(), at, 100); err != nil {
+		if _, err := q.Expire(t.Context(), at, at, 100); err != nil {
 			t.Fatal(err)
 		}
 		first.Received = at
@@ -325,10 +326,10 @@ func testExpire(t *testing.T, s Subject) {
 		t.Fatal(err)
 	}
 	wantIDs(t, page.Mail, "id-3", "id-4")
-	if n, err := q.Expire(t.Context(), now, 2); err != nil || n != 2 {
+	if n, err := q.Expire(t.Context(), now, now, 2); err != nil || n != 2 {
 		t.Fatalf("expired %d of at most 2, %v", n, err)
 	}
-	if n, err := q.Expire(t.Context(), now, 100); err != nil || n != 1 {
+	if n, err := q.Expire(t.Context(), now, now, 100); err != nil || n != 1 {
 		t.Fatalf("expired %d, %v", n, err)
 	}
 	if w, err := q.Count(t.Context(), "a"); err != nil || w.Mail != 2 {
@@ -360,7 +361,7 @@ func testDelivered(t *testing.T, s Subject) {
 	}
 	expire := func(after time.Duration, want int) {
 		t.Helper()
-		if n, err := q.Expire(t.Context(), start.Add(after), 100); err != nil || n != want {
+		if n, err := q.Expire(t.Context(), start.Add(after), start.Add(after), 100); err != nil || n != want {
 			t.Fatalf("after %s %d expired, want %d: %v", after, n, want, err)
 		}
 	}

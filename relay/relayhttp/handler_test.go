@@ -22,6 +22,7 @@ import (
 	"testing"
 	"time"
 
+	"gazetteer/internal/testclock"
 	"gazetteer/limit"
 	"gazetteer/protocol/a2a"
 	"gazetteer/protocol/a2a/a2ahttp"
@@ -540,6 +541,37 @@ func TestOnlyOwnerReadsMail(t *testing.T) {
 	w.want(w.do("GET", "/inbox/"+carol+"/pull", carol, ""), 403, "error", "Forbidden")
 	w.want(w.do("POST", "/inbox/"+carol, "", string(w.envelope(alice, carol, nil).Text)), 202, "status", "queued")
 	w.want(w.do("POST", "/inbox/"+bob+"/ack", bob, ack), 200, "acked_count", "1")
+}
+
+// TestCapturedReadAfterClockWasAhead checks that a signed read is answered once, although the due time
+// ran ahead with the clock in between.
+func TestCapturedReadAfterClockWasAhead(t *testing.T) {
+	clock := testclock.New(time.Now())
+	due := testclock.New(clock.Now())
+	w := newWorld(t, func(o *relay.Options, _ *relayhttp.Options) { o.Due, o.Steady = due.Now, clock.Now })
+	captured := w.request("GET", "/inbox/"+bob+"/pull?limit=2", "", "")
+	if err := httpsig.Sign(captured, nil, w.agents.keys[bob], httpsig.SignOptions{KeyID: prefix + bob + did.KeyFragment, Nonce: "a-captured-nonce"}); err != nil {
+		t.Fatal(err)
+	}
+	read := func(request *http.Request, want int) {
+		t.Helper()
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		if response.StatusCode != want {
+			t.Errorf("status %d, want %d", response.StatusCode, want)
+		}
+	}
+	read(captured, 200)
+	for range 2 { // 12 seconds at 60 seconds a second
+		clock.Advance(6 * time.Second)
+		due.Advance(6 * time.Minute)
+		read(w.request("GET", "/inbox/"+bob+"/pull", bob, ""), 200)
+	}
+	due.Set(clock.Now())
+	read(captured, 401)
 }
 
 // TestOpenPullIsThatOfTheReference checks that open_pull opens the routes of the reference alone, and that a

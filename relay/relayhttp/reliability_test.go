@@ -549,7 +549,7 @@ func TestMailExpiresOnTime(t *testing.T) {
 		{unread - time.Hour + keep, 0, 0, 0, 0},
 	} {
 		clock.Set(received.Add(c.after))
-		if _, err := queue.Expire(t.Context(), clock.Now(), 100); err != nil {
+		if _, err := queue.Expire(t.Context(), clock.Now(), clock.Now(), 100); err != nil {
 			t.Fatal(err)
 		}
 		switch c.after {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"gazetteer/protocol"
 	"gazetteer/protocol/altar"
 	"gazetteer/toolhost"
 )
@@ -24,7 +25,7 @@ const (
 	closeTime     = 5 * time.Second
 	maxPings      = 100         // of the runtime, between two of ours
 	keptBuffer    = 64 << 10    // a larger buffer is given back after its frame
-	maxReason     = 120         // bytes of the reason of a close frame
+	maxReason     = 120         // bytes of the reason of a close frame, of 123 with "…"
 	cutTime       = time.Second // between the close frame and the end of a connection in mid frame
 )
 
@@ -94,18 +95,18 @@ func (c *runtimeConn) Send(frame []byte, lone bool) bool {
 }
 
 // Close implements [toolhost.Conn].
-func (c *runtimeConn) Close(reason string) { c.closeWith(websocket.StatusPolicyViolation, reason) }
+func (c *runtimeConn) Close(kind toolhost.CloseKind, reason string) {
+	code := websocket.StatusPolicyViolation
+	if kind == toolhost.CloseStopping {
+		code = websocket.StatusGoingAway
+	}
+	c.closeWith(code, reason)
+}
 
 // closeWith closes the connection after the queued bytes; the first reason counts.
 func (c *runtimeConn) closeWith(code websocket.StatusCode, reason string) {
 	c.once.Do(func() {
-		if len(reason) > maxReason {
-			reason = reason[:maxReason]
-		}
-		if reason == "the Host stops" {
-			code = websocket.StatusGoingAway
-		}
-		c.code, c.reason = code, reason
+		c.code, c.reason = code, protocol.ClipBytes(reason, maxReason)
 		c.cut = time.AfterFunc(2*closeTime, func() { c.conn.Close() }) // CloseNow would wait for Close
 		close(c.closing)
 		c.stopPing()

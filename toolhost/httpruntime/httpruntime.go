@@ -87,7 +87,7 @@ func (r *Runtime) Send(frame []byte, _ bool) bool {
 }
 
 // Close implements [toolhost.Conn].
-func (r *Runtime) Close(string) {
+func (r *Runtime) Close(toolhost.CloseKind, string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.closed {

@@ -311,6 +311,18 @@ func TestFromDocumentToCall(t *testing.T) {
 			t.Errorf("%s: %v", client, err)
 		}
 	}
+	if _, _, err := w.host.Propose(ctx, "service.example", ""); !errors.Is(err, toolhost.ErrBlocked) || errors.Is(err, toolhost.ErrNoProposal) {
+		t.Errorf("a proposal for a blocked host: %v", err)
+	}
+	statuses, err := w.host.ContractStatuses(ctx)
+	if err != nil || len(statuses) == 0 {
+		t.Fatal(statuses, err)
+	}
+	for _, s := range statuses {
+		if s.State != toolhost.Suspended || s.Reason == "" {
+			t.Errorf("the contract %s of a blocked host is %s, %q", s.Name, s.State, s.Reason)
+		}
+	}
 	w.blocked = false
 	if _, err := w.host.Revoke(ctx, "order"); err != nil {
 		t.Fatal(err)
@@ -606,7 +618,7 @@ func (c *framesConn) Send(frame []byte, _ bool) bool {
 	c.frames = append(c.frames, string(frame))
 	return true
 }
-func (c *framesConn) Close(string) {}
+func (c *framesConn) Close(toolhost.CloseKind, string) {}
 
 // A contract from a document is fulfilled by the runtime inside the program alone, until the operator
 // names others. Identities cannot take its name.

@@ -1,6 +1,7 @@
 package agentpages
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"gazetteer/api/answer"
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
+	"gazetteer/registry/evidence"
 	"gazetteer/store"
 	"gazetteer/web/frame"
 
@@ -44,6 +46,7 @@ type agentView struct {
 
 	Summary  []summaryBadge
 	Evidence []evidenceGroup
+	Costs    []costView // of a fake of each kind of evidence
 	Keys     []keyView
 	Recovery *recoveryView
 	Domains  []domainView
@@ -119,11 +122,13 @@ type evidenceView struct {
 	Detail  string
 	Holds   bool
 	Date    frame.Moment
-	Cost    string
 	Link    string             // on this site, "" for none
-	Says    string             // what Link leads to
+	Says    string             // what Link leads to, "" for the entry of the date
 	Outside frame.ExternalLink // where the registry looked
 }
+
+// costView is what a fake of one kind of evidence costs.
+type costView struct{ Title, Cost string }
 
 type keyView struct {
 	ID     string
@@ -205,7 +210,7 @@ func (p *Pages) agentPage(c *gin.Context) (frame.WebPage, error) {
 		Name: a.Name, AirID: a.AirID, Handle: a.Handle, Description: a.Description, Status: a.Status, Reason: a.Reason,
 		Gone: a.Resolvable() != nil, DID: d.DID.ID, Inbox: d.DID.Inbox(), Capabilities: a.Capabilities,
 		Created: p.MomentOf(a.Created), Updated: p.MomentOf(a.Updated),
-		Summary: p.summarizeEvidence(d), Evidence: p.groupEvidence(d), Keys: p.keyViews(d), Recovery: p.recoveryOf(a), Domains: p.domainViews(a), Publish: d.Record,
+		Summary: p.summarizeEvidence(d), Evidence: p.groupEvidence(d), Costs: costsOf(d.Evidence), Keys: p.keyViews(d), Recovery: p.recoveryOf(a), Domains: p.domainViews(a), Publish: d.Record,
 		Graph: graphOf(d), Checks: p.didChecks(d), Document: string(text), Trust: trustOf(a),
 		Entries: d.Entries, Logged: d.Logged, MergedInto: a.MergedInto, Origin: a.Origin, Sources: headSources(d),
 	}
@@ -251,12 +256,12 @@ var signalTitles = map[string]string{
 func (p *Pages) groupEvidence(d answer.AgentDetails) []evidenceGroup {
 	groups := slices.Clone(grades)
 	for _, s := range d.Evidence {
-		row := evidenceView{Title: signalTitles[s.Signal], What: s.What, Detail: s.Detail, Holds: s.Holds, Date: p.MomentOf(s.Date), Cost: s.Cost}
+		row := evidenceView{Title: signalTitles[s.Signal], What: s.What, Detail: s.Detail, Holds: s.Holds, Date: p.MomentOf(s.Date)}
 		field := ""
 		switch s.Signal {
 		case registry.SignalClaims:
 			row.Title, row.What, field = claimOf(s.What)
-			row.Link, row.Says = entryLink(d, newestEntry(d, field)), "the source"
+			row.Link = entryLink(d, newestEntry(d, field))
 			if field == "documentation_url" {
 				row.Address = frame.ExternalLinkOf(row.What)
 			}
@@ -271,10 +276,19 @@ func (p *Pages) groupEvidence(d answer.AgentDetails) []evidenceGroup {
 			row.Link, row.Says = "#attestations", "who attests it"
 		default:
 			row.Outside = frame.ExternalLinkOf(s.Source)
-			row.Link, row.Says = entryLink(d, newestEntry(d, signalFields[s.Signal])), "the source"
+			row.Link = entryLink(d, newestEntry(d, signalFields[s.Signal]))
+			if s.Source == s.What {
+				row.Outside = frame.ExternalLink{}
+			}
+			if s.Signal == registry.SignalInbox && s.What != "" && !strings.HasPrefix(s.What, "https://") {
+				row.Detail = "not checked: only https inboxes are"
+			}
 			if s.Signal == registry.SignalRepository {
 				row.Address = frame.ExternalLinkOf(s.What)
 			}
+		}
+		if row.Date.Exact == "" {
+			row.Says = cmp.Or(row.Says, "the source")
 		}
 		grade := s.Grade
 		if !s.Holds && grade != registry.Claimed {
@@ -286,6 +300,18 @@ func (p *Pages) groupEvidence(d answer.AgentDetails) []evidenceGroup {
 		}
 	}
 	return slices.DeleteFunc(groups, func(g evidenceGroup) bool { return len(g.Rows) == 0 })
+}
+
+// costsOf lists what a fake of each kind of evidence costs, each once.
+func costsOf(signals []evidence.Signal) []costView {
+	var costs []costView
+	for _, s := range signals {
+		c := costView{cmp.Or(signalTitles[s.Signal], "Its own statements"), s.Cost}
+		if s.Cost != "" && !slices.Contains(costs, c) {
+			costs = append(costs, c)
+		}
+	}
+	return costs
 }
 
 // signalFields are the members of a record that observations are about.
@@ -464,9 +490,31 @@ var actorWords = map[string]string{
 	registry.ActorSystem:     "the registry itself",
 }
 
+// domainEvent says what an entry did to which domain of its agent; a domain that was given up is no
+// longer among them.
+func domainEvent(e registry.HistoryEntry) (event, name string) {
+	for _, d := range e.Agent.Domains {
+		byOwner := e.Actor == registry.ActorOwner
+		switch {
+		case byOwner && d.Requested.Equal(e.At):
+			return "Domain claimed", d.Name
+		case !byOwner && d.Withdrawn.Equal(e.At):
+			return "Proof of a domain lost", d.Name
+		case !byOwner && d.Checked.Equal(e.At) && d.Proved():
+			return "Domain proved", d.Name
+		}
+	}
+	return eventWords[e.Event], ""
+}
+
 func (p *Pages) entryViewOf(e registry.HistoryEntry) entryView {
-	v := entryView{N: e.N, Event: eventWords[e.Event], Actor: actorWords[e.Actor], At: p.MomentOf(e.At), Fields: strings.Join(e.Fields, ", "), LogKey: store.EntryKey(e.AirID, e.N)}
-	if v.Event == "" {
+	v := entryView{N: e.N, Event: eventWords[e.Event], Actor: actorWords[e.Actor], At: p.MomentOf(e.At), LogKey: store.EntryKey(e.AirID, e.N)}
+	switch {
+	case e.Event == registry.EventUpdated: // the other events name what changed
+		v.Fields = frame.DescribeFields(e.Fields)
+	case e.Event == registry.EventDomain && e.Agent != nil:
+		v.Event, v.Fields = domainEvent(e)
+	case v.Event == "":
 		v.Event = e.Event
 	}
 	if v.Actor == "" {

@@ -64,6 +64,16 @@ var signalNames = []struct{ name, label string }{
 	{registry.SignalAge, "key older than 30 days"},
 }
 
+// DescribeSignal names a kind of evidence for people.
+func DescribeSignal(name string) string {
+	for _, s := range signalNames {
+		if s.name == name {
+			return strings.ToUpper(s.label[:1]) + s.label[1:]
+		}
+	}
+	return name
+}
+
 // agentsPage finds agents by words, capability and evidence. An id leads to its page.
 func (p *Pages) agentsPage(c *gin.Context) (frame.WebPage, error) {
 	words := strings.TrimSpace(c.Query("q"))

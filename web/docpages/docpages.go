@@ -6,18 +6,24 @@ package docpages
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"embed"
 	"encoding/json"
 	"fmt"
 	"html/template"
+	"maps"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/gin-gonic/gin"
 
+	"gazetteer/api/answer"
 	"gazetteer/api/route"
+	"gazetteer/protocol/english"
+	"gazetteer/registry/directory"
 	"gazetteer/web/frame"
 )
 
@@ -27,9 +33,10 @@ var templateFiles embed.FS
 // Pages are the pages. Any number of requests may use them at once.
 type Pages struct {
 	*frame.Frame
-	base   string
-	groups []group
-	byID   map[string]operation
+	base    string
+	answers *answer.Answers
+	groups  []group
+	byID    map[string]operation
 }
 
 // A group is the operations of a tag.
@@ -52,6 +59,8 @@ type operation struct {
 	Request, Reply                  string
 	Status                          string
 	Cut                             bool // the reply is shortened
+	// isRead reports whether anybody may send the request, and it changes nothing.
+	isRead bool
 }
 
 // Paragraphs returns the paragraphs of the text, and none if it only repeats the summary.
@@ -85,14 +94,14 @@ type parameter struct {
 	Default, Range       string
 }
 
-// New prepares the pages in a frame, from the description of the API. base is the public address of
-// the server.
-func New(f *frame.Frame, api *huma.OpenAPI, base string) (*Pages, error) {
+// New prepares the pages in a frame, from the description of the API. The requests of the examples name
+// an agent of answers. base is the public address of the server.
+func New(f *frame.Frame, api *huma.OpenAPI, answers *answer.Answers, base string) (*Pages, error) {
 	examples, err := route.Examples()
 	if err != nil {
 		return nil, err
 	}
-	p := &Pages{Frame: f, base: strings.TrimSuffix(base, "/"), byID: map[string]operation{}}
+	p := &Pages{Frame: f, base: strings.TrimSuffix(base, "/"), answers: answers, byID: map[string]operation{}}
 	for _, tag := range api.Tags {
 		g := group{Name: tag.Name, Text: tag.Description}
 		for path, item := range api.Paths {
@@ -103,7 +112,7 @@ func New(f *frame.Frame, api *huma.OpenAPI, base string) (*Pages, error) {
 			}
 		}
 		slices.SortFunc(g.Operations, func(a, b operation) int {
-			return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Method, b.Method))
+			return cmp.Or(cmp.Compare(route.PathRank(a.Path), route.PathRank(b.Path)), strings.Compare(a.Path, b.Path), strings.Compare(a.Method, b.Method))
 		})
 		if len(g.Operations) > 0 {
 			p.groups = append(p.groups, g)
@@ -147,9 +156,12 @@ func (p *Pages) newOperation(api *huma.OpenAPI, method, path string, op *huma.Op
 		}
 	}
 	if e.Status > 0 {
-		o.Request, o.Status = e.Curl(p.base, method), fmt.Sprintf("%d %s", e.Status, http.StatusText(e.Status))
+		o.Status = fmt.Sprintf("%d %s", e.Status, http.StatusText(e.Status))
 		o.Reply, o.Cut = formatAnswer(e.Answer)
+	} else { // a stream, whose answer does not end, or the description itself
+		e.Target, e.Signed = path, len(op.Security) > 0
 	}
+	o.Request, o.isRead = e.Curl(p.base, method), method == http.MethodGet && !e.Signed && !e.Token
 	return o
 }
 
@@ -288,11 +300,57 @@ func (p *Pages) referencePage(*gin.Context) (frame.WebPage, error) {
 }
 
 func (p *Pages) operationPage(c *gin.Context) (frame.WebPage, error) {
-	o, ok := p.byID[c.Param("id")]
+	id := c.Param("id")
+	o, ok := p.byID[id]
 	if !ok {
-		return frame.WebPage{}, frame.ErrNoPage
+		return frame.WebPage{}, &noOperation{id, english.NearName(id, slices.Sorted(maps.Keys(p.byID)))}
+	}
+	if o.isRead {
+		o.Request = p.nameOwnAgent(c.Request.Context(), o.Request)
 	}
 	return frame.WebPage{Name: "docsoperation", Title: o.Summary, Body: o}, nil
+}
+
+// noOperation is an id that no operation of the API has.
+type noOperation struct {
+	id   string
+	near string // the id that was probably meant, "" for none
+}
+
+func (e *noOperation) Error() string { return "no operation " + e.id }
+
+// Problem returns the page for an operation that the reference does not have.
+func (e *noOperation) Problem() frame.Problem {
+	v := frame.Problem{
+		Status: http.StatusNotFound, Title: "The API has no such operation",
+		What: fmt.Sprintf("No operation has the id %q.", frame.ClipPlain(60, e.id)),
+	}
+	if e.near != "" {
+		v.Links = append(v.Links, frame.Link{Text: e.near, Address: "/docs/" + e.near})
+	}
+	v.Links = append(v.Links, frame.Link{Text: "API reference", Address: "/docs"})
+	return v
+}
+
+// exampleAgent matches the AIR ID and the DID of an agent in a recorded request.
+var exampleAgent = regexp.MustCompile(`(?:did:wba:[A-Za-z0-9.%:-]+:agents:)?AIR(?:-[0-9A-Z]{4}){3}`)
+
+// nameOwnAgent replaces the agent of a request, which belongs to the registry where the examples were
+// recorded, by one of this registry. Without any it returns the request as it is.
+func (p *Pages) nameOwnAgent(ctx context.Context, request string) string {
+	if !exampleAgent.MatchString(request) {
+		return request
+	}
+	agents, _, err := p.answers.FindAgents(ctx, directory.Query{Limit: 1}, "")
+	if err != nil || len(agents) == 0 {
+		return request
+	}
+	return exampleAgent.ReplaceAllStringFunc(request, func(found string) string {
+		if strings.HasPrefix(found, "did:") {
+			return p.answers.Registry.DID(agents[0].AirID)
+		}
+		return agents[0].AirID
+	})
 }
 
 // mcpView is how to add the MCP server to a client.

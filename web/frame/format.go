@@ -1,8 +1,10 @@
 package frame
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"gazetteer/document"
 	"gazetteer/fetch"
@@ -39,4 +41,22 @@ func KindName(kind string) string {
 		return "robots.txt"
 	}
 	return document.Kind(kind).Describe()
+}
+
+// fieldWords describe members of an agent's record; the others describe themselves.
+var fieldWords = map[string]string{
+	"username": "handle", "service_endpoints": "endpoints", "documentation_url": "documentation", "code_repository": "repository",
+	"public_key": "key", "recovery_commitment": "recovery key", "creator_did": "creator’s DID", "creator_name": "creator’s name", "creator_type": "kind of creator",
+}
+
+// DescribeFields names members of an agent's record for people.
+func DescribeFields(fields []string) string {
+	words := make([]string, len(fields))
+	for i, f := range fields {
+		words[i] = cmp.Or(fieldWords[f], strings.ReplaceAll(f, "_", " "))
+	}
+	if n := len(words); n > 1 {
+		return strings.Join(words[:n-1], ", ") + " and " + words[n-1]
+	}
+	return strings.Join(words, "")
 }

@@ -52,6 +52,7 @@ type Frame struct {
 	Now       func() time.Time
 	building  func() bool
 	explain   func(err error, building bool) (Problem, bool)
+	links     []Link
 	assets    assets
 	shared    *template.Template
 	templates map[string]*template.Template
@@ -64,7 +65,7 @@ var frameFiles embed.FS
 
 // New prepares the frame.
 func New(o Options) *Frame {
-	f := &Frame{log: o.Log, panics: cmp.Or(o.Panics, new(atomic.Uint64)), Now: o.Now, building: o.Building, explain: o.Explain, assets: readAssets(), templates: map[string]*template.Template{}, BaseAddress: strings.TrimSuffix(cmp.Or(o.PublicURL, "http://localhost"), "/")}
+	f := &Frame{log: o.Log, panics: cmp.Or(o.Panics, new(atomic.Uint64)), Now: o.Now, building: o.Building, explain: o.Explain, links: o.Links, assets: readAssets(), templates: map[string]*template.Template{}, BaseAddress: strings.TrimSuffix(cmp.Or(o.PublicURL, "http://localhost"), "/")}
 	if f.log == nil {
 		f.log = slog.New(slog.DiscardHandler)
 	}
@@ -78,16 +79,17 @@ func New(o Options) *Frame {
 		f.explain = func(error, bool) (Problem, bool) { return Problem{}, false }
 	}
 	f.shared = template.Must(template.New("").Funcs(template.FuncMap{
-		"text":      escapeText,
+		"text":      breakable,
 		"clip":      clipEscaped,
 		"path":      clipPath,
+		"code":      clipCode,
 		"line":      formatSourceLine,
 		"plain":     PlainText,
 		"asset":     f.assets.addressOf,
 		"verb":      VerbPath,
 		"agent":     AgentPath,
 		"digits":    FormatNumber,
-		"links":     func() []Link { return o.Links },
+		"links":     func() []Link { return f.links },
 		"lookalike": describeLookalike,
 	}).ParseFS(frameFiles, "templates/layout.html", "templates/parts.html"))
 	f.templates["problem"] = template.Must(template.Must(f.shared.Clone()).ParseFS(frameFiles, "templates/problem.html"))

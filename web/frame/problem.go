@@ -84,7 +84,7 @@ func (f *Frame) problemOf(err error, building bool) Problem {
 			Status: http.StatusNotFound, Title: "There is no such page",
 			What:  "Perhaps the address was cut short.",
 			Help:  "These are places to begin:",
-			Links: []Link{SearchLink, {"Services", "/services"}, {"Verbs", "/verbs"}, {"Agents", "/agents"}},
+			Links: append([]Link{SearchLink, {"Services", "/services"}, {"Verbs", "/verbs"}, {"Agents", "/agents"}}, f.links...),
 		}
 	}
 	return Problem{

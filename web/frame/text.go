@@ -26,10 +26,14 @@ func escapeText(s string) template.HTML {
 			b.WriteString(`</span>`)
 			continue
 		}
-		b.WriteString(template.HTMLEscapeString(part))
+		markup.WriteString(&b, part)
 	}
 	return template.HTML(b.String())
 }
+
+// markup escapes the characters that begin markup in a text. Quotation marks begin none there, and
+// pages of programs are full of them; in an attribute the template escapes them, too.
+var markup = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
 // PlainText returns an untrusted text for places without markup (a title, an attribute, a line of a
 // preformatted block): hidden characters are written as "U+202E". The template escapes it as usual.
@@ -41,25 +45,59 @@ func PlainText(s string) string {
 	return b.String()
 }
 
-// clipEscaped is escapeText for lists: it shortens a text of more than n characters, so that
+// maxUnbroken is the number of characters of a word that fits the narrowest window as a heading.
+const maxUnbroken = 16
+
+// breakable is escapeText for names, hosts and prose: a word of more than [maxUnbroken] characters may
+// be broken after each of its separators, so that a narrow window does not break it elsewhere.
+func breakable(s string) template.HTML { return breakLongWords(s, maxUnbroken) }
+
+// clipEscaped is breakable for lists: it shortens a text of more than n characters, so that
 // one service cannot push the others off the page.
 func clipEscaped(n int, s string) template.HTML {
-	return escapeText(clipWords(n, s))
+	return breakable(clipWords(n, s))
 }
 
-// clipPath is clipEscaped for a path, an address or an id, which may be broken after each slash and
-// each underscore.
+// clipPath is clipEscaped for a path, an address or an id, which may be broken after each
+// separator.
 func clipPath(n int, s string) template.HTML {
+	return breakLongWords(clipWords(n, s), 0)
+}
+
+// separators are the characters after which a name or an address may be broken.
+const separators = "/._:@?&="
+
+// breakLongWords escapes s as escapeText does, and allows a break after each run of separators in a
+// word of more than longest characters.
+func breakLongWords(s string, longest int) template.HTML {
+	if len(s) <= longest || !strings.ContainsAny(s, separators) {
+		return escapeText(s)
+	}
 	var b strings.Builder
-	for rest := clipWords(n, s); rest != ""; {
-		end := len(rest)
-		if i := strings.IndexAny(rest, "/_"); i >= 0 {
-			end = i + len(rest[i:]) - len(strings.TrimLeft(rest[i:], "/_"))
+	for rest := s; rest != ""; {
+		end := strings.IndexAny(rest, " \n\t\r")
+		if end < 0 {
+			end = len(rest)
 		}
-		b.WriteString(string(escapeText(rest[:end])))
-		if rest = rest[end:]; rest != "" {
+		word := rest[:end]
+		end += len(rest[end:]) - len(strings.TrimLeft(rest[end:], " \n\t\r"))
+		space := rest[len(word):end]
+		rest = rest[end:]
+		for utf8.RuneCountInString(word) > longest {
+			i := strings.IndexAny(word, separators)
+			if i < 0 {
+				break
+			}
+			i += len(word[i:]) - len(strings.TrimLeft(word[i:], separators))
+			if i == len(word) {
+				break
+			}
+			b.WriteString(string(escapeText(word[:i])))
 			b.WriteString("<wbr>")
+			word = word[i:]
 		}
+		b.WriteString(string(escapeText(word)))
+		b.WriteString(space)
 	}
 	return template.HTML(b.String())
 }
@@ -177,7 +215,12 @@ const maxColumns = 600
 
 // formatSourceLine returns one line of a text with its spaces. A long line is cut.
 func formatSourceLine(line string) template.HTML {
-	return clipEscaped(maxColumns, strings.ReplaceAll(line, "\t", "    "))
+	return clipCode(maxColumns, strings.ReplaceAll(line, "\t", "    "))
+}
+
+// clipCode is clipEscaped for a preformatted block, whose lines are broken by the style sheet alone.
+func clipCode(n int, s string) template.HTML {
+	return escapeText(clipWords(n, s))
 }
 
 // MarkWords returns at most n characters of an untrusted text as HTML, like the templates of

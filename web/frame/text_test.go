@@ -8,7 +8,7 @@ import (
 
 func TestHiddenCharacters(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"markup is escaped":                     {`<b>"a" & 'b'</b>`, "&lt;b&gt;&#34;a&#34; &amp; &#39;b&#39;&lt;/b&gt;"},
+		"markup is escaped":                     {`<b>"a" & 'b'</b>`, `&lt;b&gt;"a" &amp; 'b'&lt;/b&gt;`},
 		"an override is written out":            {"a\u202Eb", `a<span class="mark">U+202E</span>b`},
 		"every bidi control":                    {"\u061C\u200E\u200F\u202A\u2066\u2069", `<span class="mark">U+061C</span><span class="mark">U+200E</span><span class="mark">U+200F</span><span class="mark">U+202A</span><span class="mark">U+2066</span><span class="mark">U+2069</span>`},
 		"zero width and soft hyphen":            {"pay\u200Bpal\u00AD\uFEFF", `pay<span class="mark">U+200B</span>pal<span class="mark">U+00AD</span><span class="mark">U+FEFF</span>`},
@@ -38,7 +38,7 @@ func TestHiddenCharacters(t *testing.T) {
 func TestPathMayBreakBetweenWords(t *testing.T) {
 	for path, want := range map[string]string{
 		"/tables/{id}/":    "/<wbr>tables/<wbr>{id}/",
-		"https://a.test/b": "https://<wbr>a.test/<wbr>b",
+		"https://a.test/b": "https://<wbr>a.<wbr>test/<wbr>b",
 		"get_table__id":    "get_<wbr>table__<wbr>id",
 		"/<b>/\u202E":      `/<wbr>&lt;b&gt;/<wbr><span class="mark">U+202E</span>`,
 		"book":             "book",
@@ -46,6 +46,22 @@ func TestPathMayBreakBetweenWords(t *testing.T) {
 	} {
 		if got := string(clipPath(40, path)); got != want {
 			t.Errorf("%q: got  %q\nwant %q", path, got, want)
+		}
+	}
+}
+
+func TestOnlyLongWordsMayBreak(t *testing.T) {
+	for text, want := range map[string]string{
+		"reservations.acme.test":                       "reservations.<wbr>acme.test",
+		"currencyconversioncalculator.mastercard.test": "currencyconversioncalculator.<wbr>mastercard.test",
+		"Read a.test, or\nb.test/c: <b>":               "Read a.test, or\nb.test/c: &lt;b&gt;",
+		"at agtp://reservations.acme.test now":         "at agtp://<wbr>reservations.<wbr>acme.test now",
+		"a_word_that_ends_in_a_slash/":                 "a_<wbr>word_<wbr>that_<wbr>ends_in_a_slash/",
+		"stripe.test":                                  "stripe.test",
+		"":                                             "",
+	} {
+		if got := string(breakable(text)); got != want {
+			t.Errorf("%q: got  %q\nwant %q", text, got, want)
 		}
 	}
 }

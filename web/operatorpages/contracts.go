@@ -138,7 +138,7 @@ func (p *Pages) submitContract(c *gin.Context) (frame.WebPage, error) {
 	default:
 		trouble = "The form names nothing to do."
 	}
-	if errors.Is(err, toolhost.ErrNoContract) || errors.Is(err, toolhost.ErrNoProposal) {
+	if errors.Is(err, toolhost.ErrNoContract) || errors.Is(err, toolhost.ErrNoProposal) || errors.Is(err, toolhost.ErrBlocked) {
 		trouble, err = frame.AsSentence(err.Error()), nil
 	}
 	if err != nil {

@@ -178,16 +178,30 @@ func formatUnit(v float64, unit string) string {
 	return strings.TrimSpace(formatValue(v) + " " + unit)
 }
 
-// formatValue writes a figure in few characters: 0.5, 12, 3,400, 1.2M.
+// formatValue writes a figure in few characters: 0.5, 12, 731, 3,400, 1.2M, 12.3B.
 func formatValue(v float64) string {
+	if v >= 100 {
+		v = math.Round(v)
+	}
 	switch {
+	case v >= 999_500_000:
+		return roundDigits(v/1e9, 3) + "B"
 	case v >= 1e6:
-		return strconv.FormatFloat(v/1e6, 'g', 3, 64) + "M"
+		return roundDigits(v/1e6, 3) + "M"
 	case v >= 1000:
-		s := strconv.Itoa(int(math.Round(v)))
+		s := strconv.Itoa(int(v))
 		return s[:len(s)-3] + "," + s[len(s)-3:]
 	case v == math.Trunc(v):
 		return strconv.Itoa(int(v))
 	}
-	return strconv.FormatFloat(v, 'g', 2, 64)
+	return roundDigits(v, 2)
+}
+
+// roundDigits writes a number with at most that many digits that are not zeros, and no exponent.
+func roundDigits(v float64, digits int) string {
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', digits, 64), 64)
+	if err != nil {
+		rounded = v // of a number that is none
+	}
+	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }

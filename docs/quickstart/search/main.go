@@ -1,4 +1,4 @@
-// Search finds an operation, calls it, and sends a message to an inbox.
+// Search goes from words to how an operation is called and to the inbox of an agent.
 package main
 
 import (
@@ -38,13 +38,14 @@ func main() {
 			} `json:"operation"`
 			Call struct {
 				Method, URL string
+				HTTPBinding string `json:"http_binding"` // for AGTP: where a POST reaches it
 			} `json:"call"`
 		} `json:"hits"`
 	}
 	get("/api/v1/search", url.Values{"q": {"book a table"}, "limit": {"3"}}, &found)
 	for _, hit := range found.Hits {
 		fmt.Println(hit.Operation.Verb, hit.Host, hit.Operation.Intent)
-		fmt.Println(hit.Call.Method, hit.Call.URL)
+		fmt.Println(hit.Call.Method, cmp.Or(hit.Call.HTTPBinding, hit.Call.URL))
 	}
 
 	// 2. The agents that serve the operations, and the inboxes to write to.

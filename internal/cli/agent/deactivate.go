@@ -47,7 +47,7 @@ func (a *verbs) deactivateAgent(c *cobra.Command, server *cli.Client, k *keyring
 		below, word = "/erase", "erased"
 	}
 	if !yes {
-		if err := a.confirmDeactivation(keys.AirID, word); err != nil {
+		if err := a.confirm(keys.AirID, keys.AirID+" would be "+word+" permanently"); err != nil {
 			return err
 		}
 	}
@@ -62,13 +62,13 @@ func (a *verbs) deactivateAgent(c *cobra.Command, server *cli.Client, k *keyring
 	return nil
 }
 
-// confirmDeactivation asks the user at the terminal to enter the AIR ID.
-func (a *verbs) confirmDeactivation(airID, word string) error {
+// confirm tells the user at the terminal what would happen, and asks for the AIR ID of the agent.
+func (a *verbs) confirm(airID, consequence string) error {
 	terminal, ok := a.In.(*os.File)
 	if !ok || !term.IsTerminal(int(terminal.Fd())) {
-		return exit.Usagef("%s would be %s permanently: confirm with --yes", airID, word)
+		return exit.Usagef("%s: confirm with --yes", consequence)
 	}
-	fmt.Fprintf(a.Err, "%s will be %s permanently. Type its AIR ID to confirm: ", format.Visible(airID), word)
+	fmt.Fprintf(a.Err, "%s. Type %s to confirm: ", format.Visible(strings.ToUpper(consequence[:1])+consequence[1:]), format.Visible(airID))
 	line, _ := bufio.NewReader(a.In).ReadString('\n') // a truncated line is no AIR ID
 	if strings.TrimSpace(line) != airID {
 		return exit.Usagef("that is not %s: nothing was done", airID)

@@ -98,7 +98,7 @@ func (k *keyring) askPassphrase(a *verbs, prompt string) ([]byte, error) {
 	if k.passphraseFile != "" {
 		text, err := os.ReadFile(k.passphraseFile)
 		if err != nil {
-			return nil, exit.Usagef("--passphrase-file: %v", err)
+			return nil, exit.Usagef("--passphrase-file: %w", err)
 		}
 		line, _, _ := bytes.Cut(text, []byte("\n"))
 		if line = bytes.TrimSuffix(line, []byte("\r")); len(line) == 0 || len(line) > maxPassphrase {

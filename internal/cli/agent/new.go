@@ -5,8 +5,12 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"net/url"
+	"os"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -112,21 +116,30 @@ If it is interrupted, run it again: it continues with the keys that exist.`,
 
 func (a *verbs) registerAgent(c *cobra.Command, server *cli.Client, k *keyring, n *newFlags, name string) error {
 	ctx := c.Context()
+	if strings.TrimSpace(name) == "" {
+		return cli.UsageError(c, "new needs the name of the agent, and got an empty one")
+	}
 	body := n.texts.changedMembers(c)
 	services, _, err := n.texts.parseEndpoints(c)
 	if err != nil {
 		return err
 	}
+	here := n.texts.inbox == inboxHere // its address contains the AIR ID, which is not known yet
+	if here && server.Own != nil {
+		if err := checkInboxHere(ctx, server); err != nil {
+			return err
+		}
+	}
 	if f, err := keyfile.Open(k.path); err == nil && f.Notes[agentNote] != "" {
 		return exit.Usagef("%s is the key of %s: name another file with --key, so that each agent has its own", k.path, f.Notes[agentNote])
 	}
+	created := missingFiles(k.path, k.recoveryPath())
 	key, recovery, err := a.createKeys(k, n)
 	if err != nil {
 		return err
 	}
 	public := key.Public().(ed25519.PublicKey)
 	body["name"], body["public_key"], body["no_secret"] = name, did.FormatPublicKey(public), !n.secret
-	here := n.texts.inbox == inboxHere // its address contains the AIR ID, which is not known yet
 	if len(services) > 0 && !here {
 		body["service_endpoints"] = services
 	}
@@ -148,8 +161,12 @@ func (a *verbs) registerAgent(c *cobra.Command, server *cli.Client, k *keyring, 
 	var made air.RegistrationAnswer
 	signer := &cli.Signer{Key: key, KeyID: did.FormatMultikey(public), Host: host}
 	raw, err := a.sendRegistration(ctx, server, body, signer, &made)
-	if refused, ok := errors.AsType[*cli.RefusedError](err); ok && refused.AirID != "" {
+	refused, ok := errors.AsType[*cli.RefusedError](err)
+	if ok && refused.AirID != "" {
 		return a.adoptAgent(ctx, server, k, refused)
+	}
+	if ok && isFinal(refused) {
+		err = errors.Join(nameFlag(err, services), removeFiles(created))
 	}
 	if err != nil {
 		return err
@@ -177,6 +194,44 @@ func (a *verbs) registerAgent(c *cobra.Command, server *cli.Client, k *keyring, 
 		return cli.WriteJSONText(a.Out, raw)
 	}
 	a.printNew(k, n, made.RegistrationView, keys, logged)
+	return nil
+}
+
+// isFinal reports whether the registry has refused a registration for its content: the same request
+// is refused again, so that no agent has its key.
+func isFinal(refused *cli.RefusedError) bool {
+	return refused.Code != "" && (refused.Status == http.StatusBadRequest || refused.Status == http.StatusUnprocessableEntity)
+}
+
+// refusedEndpoint matches the place in a list of service endpoints that the registry refuses.
+var refusedEndpoint = regexp.MustCompile(`Invalid service_endpoints: service_endpoints\[(\d+)\](?:\.\w+)?`)
+
+// nameFlag names in a refusal the flag with the refused endpoint.
+func nameFlag(err error, services []registry.ServiceEndpoint) error {
+	e, ok := errors.AsType[*exit.Error](err)
+	if !ok {
+		return err
+	}
+	text := refusedEndpoint.ReplaceAllStringFunc(err.Error(), func(place string) string {
+		i, err := strconv.Atoi(refusedEndpoint.FindStringSubmatch(place)[1])
+		switch {
+		case err != nil || i >= len(services):
+			return place
+		case services[i].Type == did.TypeInbox:
+			return "--inbox " + services[i].ServiceEndpoint
+		}
+		return "--endpoint " + services[i].Type + "=" + services[i].ServiceEndpoint
+	})
+	return &exit.Error{Code: e.Code, Err: errors.New(text)}
+}
+
+// removeFiles removes key files that this command has created for nothing.
+func removeFiles(created []string) error {
+	for _, path := range created {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("the new key could not be removed: %w", err)
+		}
+	}
 	return nil
 }
 
@@ -331,14 +386,17 @@ func (a *verbs) findAgent(ctx context.Context, c *cli.Client, k *keyring, args [
 	if did.CheckAirID(args[0]) == nil {
 		return args[0], nil
 	}
+	if cli.FileExists(args[0]) {
+		return "", exit.Usagef("%s is a file: --key names the file with the key of an agent", args[0])
+	}
 	var r struct {
 		AirID string `json:"air_id"`
 	}
 	if _, err := c.GetJSON(ctx, "/api/v1/resolve?"+url.Values{"name": {args[0]}}.Encode(), &r); err != nil {
-		return "", err
+		return "", a.ExplainUnknownAgent(ctx, c, args[0], err)
 	}
 	if r.AirID == "" {
-		return "", exit.NotFoundf("%s names no agent", args[0])
+		return "", exit.NotFoundf("%s is not the name of an agent", args[0])
 	}
 	return r.AirID, nil
 }

@@ -3,9 +3,6 @@ package agent
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io/fs"
-	"os"
 	"slices"
 
 	"gazetteer/api/airjson"
@@ -45,12 +42,7 @@ func (a *verbs) removeRefusedKeys(ctx context.Context, c *cli.Client, airID stri
 			return refused
 		}
 	}
-	for _, path := range made {
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return errors.Join(refused, fmt.Errorf("the new key could not be removed: %w", err))
-		}
-	}
-	return refused
+	return errors.Join(refused, removeFiles(made))
 }
 
 // knowsKey reports whether a key is or was the agent's key, or will become its key or its recovery

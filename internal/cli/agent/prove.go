@@ -24,8 +24,9 @@ func (a *verbs) proveCommand(k *keyring) *cobra.Command {
 		Long: `Prove asks the registry to check that the owner of a domain names the agent and its
 key: in a TXT record at _gazetteer.DOMAIN or at DOMAIN, or in a line of
 https://DOMAIN/.well-known/gazetteer-agents. If neither does yet, the answer has
-the text to publish, and every question with its answer. The registry checks again
-every day; after three failures it withdraws the proof.
+the text to publish, and every question with its answer; the domain stays with the
+agent as a claim until it is proved or removed with --remove. The registry checks
+again every day; after three failures it withdraws the proof.
 
   gazetteer agent prove --print >> .well-known/gazetteer-agents
   gazetteer agent prove example.com
@@ -81,7 +82,7 @@ func (a *verbs) proveDomain(c *cobra.Command, server *cli.Client, k *keyring, do
 	if a.JSON {
 		err = cli.WriteJSONText(a.Out, raw)
 	} else {
-		a.printDomain(k, answer, len(keys.Keys) > 1)
+		a.printDomain(k, answer)
 	}
 	if err == nil && !answer.Proved {
 		err = exit.ErrSilent
@@ -89,9 +90,8 @@ func (a *verbs) proveDomain(c *cobra.Command, server *cli.Client, k *keyring, do
 	return err
 }
 
-// printDomain prints the result of the check of a domain; rotated says that the agent had another
-// key before.
-func (a *verbs) printDomain(k *keyring, answer air.DomainAnswer, rotated bool) {
+// printDomain prints the result of the check of a domain.
+func (a *verbs) printDomain(k *keyring, answer air.DomainAnswer) {
 	a.PrintField("agent", answer.AirID)
 	d := answer.Domain
 	if answer.Proved {
@@ -115,12 +115,8 @@ func (a *verbs) printDomain(k *keyring, answer air.DomainAnswer, rotated bool) {
 		}
 		a.PrintField("problem", l.Problem)
 	}
-	if answer.Proved && rotated {
-		a.PrintNextSteps("Others now see:", a.formatAgentCommand(k, "show"))
-		return
-	}
 	if answer.Proved {
-		a.PrintNextSteps("Keys get old. Put a new one in the place of this one:", a.formatAgentCommand(k, "rotate"))
+		a.PrintNextSteps("Others now see:", a.formatAgentCommand(k, "show"))
 		return
 	}
 	fmt.Fprintf(a.Out, "\nPublish this, as one value of a TXT record or as one line of the file:\n  %s\nat one of\n", format.Visible(answer.Publish.Value))
@@ -128,6 +124,7 @@ func (a *verbs) printDomain(k *keyring, answer air.DomainAnswer, rotated bool) {
 		fmt.Fprintf(a.Out, "  %s\n", format.Visible(at))
 	}
 	a.PrintNextSteps("and look again, or wait until the registry does within the hour:", a.formatAgentCommand(k, "prove "+cli.QuoteForShell(d.Name)))
+	a.PrintNextSteps("Until then others see the domain as a claim of the agent. If it is not yours, remove it:", a.formatAgentCommand(k, "prove --remove "+cli.QuoteForShell(d.Name)))
 }
 
 func (a *verbs) removeDomain(c *cobra.Command, server *cli.Client, k *keyring, domain string) error {

@@ -20,6 +20,7 @@ import (
 type recoverFlags struct {
 	file     string
 	withdraw bool
+	yes      bool
 }
 
 func (a *verbs) recoverCommand(k *keyring) *cobra.Command {
@@ -30,8 +31,12 @@ func (a *verbs) recoverCommand(k *keyring) *cobra.Command {
 		Long: `Recover makes a new key and a new recovery key beside the old ones, and asks the
 registry to accept the new key. It comes into force after a delay (three days,
 unless the registry sets another), during which the holder of the recovery key can
-cancel it with --withdraw. The first command after the delay moves the new files
-into the places of the old ones.`,
+cancel it with --withdraw. Until then the old key can neither be rotated nor read
+mail. The first command after the delay moves the new files into the places of the
+old ones.
+
+  gazetteer agent recover               asks for confirmation
+  gazetteer agent recover --withdraw    cancels it`,
 		Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.WithServer(c.Context(), cli.Registry, func(server *cli.Client) error { return a.recoverAgent(c, server, k, r) })
@@ -39,7 +44,16 @@ into the places of the old ones.`,
 	}
 	c.Flags().StringVar(&r.file, "recovery", "", "file with the recovery key (default: agent.recovery.key beside the key)")
 	c.Flags().BoolVar(&r.withdraw, "withdraw", false, "cancel the pending recovery")
+	c.Flags().BoolVar(&r.yes, "yes", false, "do not ask")
 	return c
+}
+
+// formatFile returns the flag of the recovery key as the user gave it, "" for none.
+func (r *recoverFlags) formatFile() string {
+	if r.file == "" {
+		return ""
+	}
+	return " --recovery " + cli.QuoteForShell(r.file)
 }
 
 func (a *verbs) recoverAgent(c *cobra.Command, server *cli.Client, k *keyring, r *recoverFlags) error {
@@ -66,6 +80,11 @@ func (a *verbs) recoverAgent(c *cobra.Command, server *cli.Client, k *keyring, r
 	}
 	if owner, err = ownerInRegistry(owner, keys); err != nil {
 		return err
+	}
+	if !r.withdraw && !r.yes {
+		if err := a.confirm(airID, "a recovery of "+airID+" would begin; until it ends, in three days unless the registry sets another delay, the present key cannot read mail or be rotated"); err != nil {
+			return err
+		}
 	}
 	var next, reserve ed25519.PrivateKey
 	commitment := ""
@@ -111,6 +130,7 @@ func (a *verbs) recoverAgent(c *cobra.Command, server *cli.Client, k *keyring, r
 	a.PrintField("recovery", "under way to "+after.Recovery.To)
 	a.PrintField("in force", formatTime(a.Environment.Now(), after.Recovery.Due))
 	a.PrintField("keep", keyfile.Next(k.path)+" and "+keyfile.Next(k.recoveryPath())+": they take their places then")
-	a.PrintNextSteps("Until then the old key signs, but cannot be rotated. See the state:", a.formatAgentCommand(k, "show "+airID))
+	a.PrintNextSteps("Until then the old key signs, but can neither be rotated nor read mail. See the state:", a.formatAgentCommand(k, "show "+airID))
+	a.PrintNextSteps("To cancel the recovery:", a.formatAgentCommand(k, "recover --withdraw"+r.formatFile()))
 	return nil
 }

@@ -50,7 +50,7 @@ func (a *verbs) showAgent(ctx context.Context, server *cli.Client, k *keyring, a
 	var record airjson.RecordView
 	raw, err := server.SendJSON(ctx, http.MethodGet, cli.AgentPath(airID, ""), nil, nil, &record)
 	if err != nil {
-		return err
+		return a.ExplainUnknownAgent(ctx, server, airID, err)
 	}
 	shown := shownAgent{Record: raw}
 	if _, err := server.SendJSON(ctx, http.MethodGet, cli.AgentPath(airID, "/keys"), nil, nil, &shown.Keys); err != nil {

@@ -102,7 +102,7 @@ func (a *verbs) updateAgent(c *cobra.Command, server *cli.Client, k *keyring, u 
 	var done airjson.UpdateView
 	raw, err := server.SendJSON(ctx, http.MethodPut, cli.AgentPath(airID, ""), body, cli.NewSigner(owner, key), &done)
 	if err != nil {
-		return err
+		return nameFlag(err, services)
 	}
 	if a.JSON {
 		return cli.WriteJSONText(a.Out, raw)
@@ -122,6 +122,18 @@ func (a *verbs) updateAgent(c *cobra.Command, server *cli.Client, k *keyring, u 
 
 // inboxHere is the value of --inbox for an inbox at the registry itself.
 const inboxHere = "here"
+
+// checkInboxHere refuses an inbox at a registry of this process that would not accept it.
+func checkInboxHere(ctx context.Context, server *cli.Client) error {
+	at := []registry.ServiceEndpoint{{Type: did.TypeInbox, ServiceEndpoint: inboxHere}}
+	if err := replaceInboxHere(ctx, server, "", at); err != nil {
+		return err
+	}
+	if strings.HasPrefix(at[0].ServiceEndpoint, "https://") || server.Own.Registry.AllowLoopback && cli.IsLoopbackURL(at[0].ServiceEndpoint) {
+		return nil
+	}
+	return exit.Usagef("--inbox here would be %s, and an inbox needs an https address: set public_url, or registry.allow_loopback to try things out on one machine", at[0].ServiceEndpoint)
+}
 
 // replaceInboxHere replaces "here" with the address of the agent's inbox at this registry.
 func replaceInboxHere(ctx context.Context, server *cli.Client, airID string, services []registry.ServiceEndpoint) error {

@@ -129,7 +129,7 @@ func (v *verbs) addIdentity(c *cobra.Command, f *identityFlags) error {
 func readToken(file string) (string, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return "", exit.Usagef("read the token: %v", err)
+		return "", exit.Usagef("read the token: %w", err)
 	}
 	token := strings.TrimSpace(string(text))
 	if token == "" || len(token) > 4096 || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
@@ -141,7 +141,7 @@ func readToken(file string) (string, error) {
 func readCertificate(file string) (*x509.Certificate, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return nil, exit.Usagef("read the certificate: %v", err)
+		return nil, exit.Usagef("read the certificate: %w", err)
 	}
 	block, _ := pem.Decode(text)
 	if block == nil || block.Type != "CERTIFICATE" {
@@ -251,7 +251,7 @@ runtimes that may execute it. "when": {"tenant_id": "acme"} restricts it to the 
 		RunE: func(c *cobra.Command, args []string) error {
 			text, err := os.ReadFile(args[0])
 			if err != nil {
-				return exit.Usagef("read the contracts: %v", err)
+				return exit.Usagef("read the contracts: %w", err)
 			}
 			if _, err := toolhost.ReadContracts(text); err != nil {
 				return exit.Usagef("%s: %v", args[0], err)

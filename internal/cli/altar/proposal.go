@@ -15,6 +15,7 @@ import (
 	"gazetteer/api"
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
+	"gazetteer/internal/nearest"
 	"gazetteer/lint/format"
 	"gazetteer/toolhost"
 )
@@ -109,7 +110,7 @@ The contract stays as you approved it until you approve the change:
 					return v.PrintJSON(raw, err)
 				}
 				if len(args) > 0 {
-					if err := findContract(c.Context(), server, args[0]); err != nil {
+					if err := v.findContract(c.Context(), server, args[0]); err != nil {
 						return err
 					}
 				}
@@ -130,15 +131,23 @@ The contract stays as you approved it until you approve the change:
 }
 
 // findContract returns an error unless there is a contract of the name.
-func findContract(ctx context.Context, server *cli.Client, name string) error {
+func (v *verbs) findContract(ctx context.Context, server *cli.Client, name string) error {
 	var list api.ContractList
 	if _, err := server.GetJSON(ctx, "/admin/altar/contracts", &list); err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(list.Contracts, func(c toolhost.ContractStatus) bool { return c.Name == name }) {
-		return exit.NotFoundf("there is no such contract: %s\ngazetteer contracts list shows the contracts that there are", name)
+	var names []string
+	for _, c := range list.Contracts {
+		names = append(names, c.Name)
 	}
-	return nil
+	if slices.Contains(names, name) {
+		return nil
+	}
+	question := nearest.Question(name, names)
+	if question != "" {
+		question = ": " + question
+	}
+	return exit.NotFoundf("there is no contract %s%s\n%s shows the contracts", format.Visible(name), format.Visible(question), v.FormatCommand("contracts list"))
 }
 
 func (v *verbs) printChange(c toolhost.Change) {
@@ -207,6 +216,11 @@ func (v *verbs) changeContract(ctx context.Context, name, verb string, body any)
 	return v.runWithServer(ctx, func(server *cli.Client) error {
 		var c toolhost.Contract
 		raw, err := server.SendJSON(ctx, http.MethodPost, "/admin/altar/contracts/"+url.PathEscape(name)+"/"+verb, body, nil, &c)
+		if cli.IsRefusedWithStatus(err, http.StatusNotFound) && v.Server == "" {
+			if unknown := v.findContract(ctx, server, name); unknown != nil {
+				return unknown
+			}
+		}
 		if err != nil || v.JSON {
 			return v.PrintJSON(raw, err)
 		}

@@ -21,6 +21,7 @@ import (
 	"gazetteer/api"
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
+	"gazetteer/internal/nearest"
 	"gazetteer/lint/format"
 	"gazetteer/protocol/altar"
 	"gazetteer/toolhost"
@@ -236,43 +237,49 @@ func hostError(status int, raw []byte) error {
 		Inner *altar.Error `json:"error"`
 	}
 	if json.Unmarshal(raw, &in) == nil && in.Inner != nil {
-		return &callError{status, in.Inner}
+		return &callError{status: status, err: in.Inner}
 	}
 	if in.Code != "" && in.Code.Known() {
-		return &callError{status, &in.Error}
+		return &callError{status: status, err: &in.Error}
 	}
 	return cli.StatusError(status, raw)
 }
 
 // callError is an error of the tool host.
 type callError struct {
-	status int
-	err    *altar.Error
+	status   int
+	err      *altar.Error
+	question string // for a similar tool, "" for none
 }
 
 // Error implements error.
-func (e *callError) Error() string { return e.err.Error() }
+func (e *callError) Error() string {
+	if e.question == "" {
+		return e.err.Error()
+	}
+	return e.err.Error() + "; " + format.Visible(e.question)
+}
 
 // exitError returns the error of a call with its exit code, and names the command that shows more.
 func (v *verbs) exitError(e *callError) error {
 	operator := v.Server == ""
 	switch {
 	case e.err.Code == altar.ToolNotFound && operator:
-		return exit.NotFoundf("%v\n%s shows what may be called, %s shows what is connected", e.err, v.FormatCommand("contracts list"), v.FormatCommand("tool runtimes"))
+		return exit.NotFoundf("%v\n%s shows what may be called, %s shows what is connected", e, v.FormatCommand("contracts list"), v.FormatCommand("tool runtimes"))
 	case e.err.Code == altar.ToolNotFound:
-		return exit.NotFoundf("%v\ngazetteer tool list shows the tools that you may call now", e.err)
+		return exit.NotFoundf("%v\ngazetteer tool list shows the tools that you may call now", e)
 	case e.err.Code == altar.InvalidParameters:
-		return exit.Usagef("%v\ngazetteer tool list shows the parameters of each tool", e.err)
+		return exit.Usagef("%v\ngazetteer tool list shows the parameters of each tool", e)
 	case e.status == http.StatusUnauthorized:
-		return exit.Usagef("%v\nthe operator of the server gives access: gazetteer altar identity add --client ID --token-file FILE", e.err)
+		return exit.Usagef("%v\nthe operator of the server gives access: gazetteer altar identity add --client ID --token-file FILE", e)
 	case e.err.Code == altar.AuthorizationFailed && operator:
-		return exit.Usagef("%v\n%s shows who may call each tool", e.err, v.FormatCommand("contracts list"))
+		return exit.Usagef("%v\n%s shows who may call each tool", e, v.FormatCommand("contracts list"))
 	case e.err.Code == altar.AuthorizationFailed, e.err.Code == altar.SessionInvalid:
-		return exit.Usagef("%v", e.err)
+		return exit.Usagef("%v", e)
 	case e.err.Code == altar.RuntimeUnavailable && operator:
-		return exit.Networkf("%v\n%s shows the connected runtimes", e.err, v.FormatCommand("tool runtimes"))
+		return exit.Networkf("%v\n%s shows the connected runtimes", e, v.FormatCommand("tool runtimes"))
 	}
-	return exit.Networkf("%v", e.err)
+	return exit.Networkf("%v", e)
 }
 
 func (s *session) listTools(ctx context.Context) ([]toolhost.Tool, []byte, error) {
@@ -297,7 +304,7 @@ func (v *verbs) callTool(ctx context.Context, name string, f *callFlags) error {
 		if failed, ok := errors.AsType[*callError](err); ok {
 			token, _ := failed.err.Details["confirmation"].(string)
 			if token == "" {
-				return err
+				return s.suggestTool(ctx, name, failed)
 			}
 			if !f.yes {
 				return exit.Usagef("%s cannot be undone: --yes confirms the call", name)
@@ -307,6 +314,23 @@ func (v *verbs) callTool(ctx context.Context, name string, f *callFlags) error {
 		}
 		return err
 	})
+}
+
+// suggestTool adds similar tools to the error of a call of an unknown one.
+func (s *session) suggestTool(ctx context.Context, name string, failed *callError) error {
+	if failed.err.Code != altar.ToolNotFound {
+		return failed
+	}
+	tools, _, err := s.listTools(ctx)
+	if err != nil {
+		return failed
+	}
+	var names []string
+	for _, t := range tools {
+		names = append(names, t.Name)
+	}
+	failed.question = nearest.Question(name, names)
+	return failed
 }
 
 // printCall prints the request of a call without its credentials.
@@ -335,7 +359,7 @@ func (v *verbs) printCall(ctx context.Context, s *session, name string, paramete
 		v.printRequest(request, body)
 		return nil
 	}
-	return exit.NotFoundf("there is no contract %s", name)
+	return v.findContract(ctx, s.server, name)
 }
 
 // sendCall sends a call and prints its chunks as they come.
@@ -364,7 +388,7 @@ func (v *verbs) sendCall(ctx context.Context, s *session, call altar.ToolCall) e
 			return exit.Networkf("an event cannot be read: %v", err)
 		}
 		if chunk.Error != nil {
-			return &callError{http.StatusOK, chunk.Error}
+			return &callError{status: http.StatusOK, err: chunk.Error}
 		}
 		if len(chunk.Payload) > 0 {
 			if err := v.printPayload(chunk.Payload); err != nil {
@@ -424,7 +448,7 @@ func (s *session) buildParameters(ctx context.Context, name string, f *callFlags
 			return nil, exit.Usagef("--arg %s is there twice", key)
 		}
 		if values[key], err = argumentValue(text, types[key]); err != nil {
-			return nil, exit.Usagef("--arg %s: %v", key, err)
+			return nil, exit.Usagef("--arg %s: %w", key, err)
 		}
 	}
 	return json.Marshal(values)
@@ -452,5 +476,13 @@ func argumentValue(text, kind string) (json.RawMessage, error) {
 	if kind == "" {
 		return json.Marshal(text)
 	}
-	return nil, fmt.Errorf("%.60q is no %s: want it as JSON", text, kind)
+	return nil, fmt.Errorf("%.60q is not %s: want it as JSON", text, withArticle(kind))
+}
+
+// withArticle returns a type with its article: an integer, a number.
+func withArticle(kind string) string {
+	if strings.ContainsAny(kind[:1], "aeiou") {
+		return "an " + kind
+	}
+	return "a " + kind
 }

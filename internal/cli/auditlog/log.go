@@ -103,7 +103,7 @@ Exit code 1 when something does not hold, 3 when the server cannot be reached.`,
 }
 
 // openLog opens the log that the arguments name.
-func (s *logSource) openLog(a *verbs, args []string) error {
+func (s *logSource) openLog(ctx context.Context, a *verbs, args []string) error {
 	switch {
 	case len(args) == 1:
 		s.place = args[0]
@@ -115,6 +115,13 @@ func (s *logSource) openLog(a *verbs, args []string) error {
 			return err
 		}
 		s.place = filepath.Join(config.DataDir, "log")
+		if !cli.FileExists(s.place) {
+			base, answers := a.FindConfiguredServer(ctx, config)
+			if !answers {
+				return cli.NoDataError(config, cli.Read)
+			}
+			s.place = base + "/log"
+		}
 	}
 	if !strings.Contains(s.place, "://") {
 		info, err := os.Stat(s.place)
@@ -183,6 +190,9 @@ func (s *logSource) readVerifier(ctx context.Context) (note.Verifier, error) {
 		return parseVerifier("--key", s.key)
 	}
 	text, err := s.files(ctx, "key")
+	if errors.Is(err, audit.ErrRemote) {
+		return nil, classifyError(err)
+	}
 	if err != nil {
 		return nil, classifyError(fmt.Errorf("the log's public key: %w; give it with --key", err))
 	}
@@ -212,9 +222,9 @@ func classifyError(err error) error {
 	case errors.Is(err, context.Canceled):
 		return err
 	case errors.Is(err, audit.ErrRemote):
-		return exit.Networkf("%v", err)
+		return exit.Networkf("%w", err)
 	default:
-		return exit.NotFoundf("%v", err)
+		return exit.NotFoundf("%w", err)
 	}
 }
 
@@ -260,7 +270,7 @@ func (s *logSource) checkCosignatures(c checkpoint.Checkpoint, signed []byte) (l
 }
 
 func (a *verbs) printHead(ctx context.Context, s *logSource, args []string) error {
-	if err := s.openLog(a, args); err != nil {
+	if err := s.openLog(ctx, a, args); err != nil {
 		return err
 	}
 	verifier, err := s.readVerifier(ctx)
@@ -288,14 +298,14 @@ func (a *verbs) printHead(ctx context.Context, s *logSource, args []string) erro
 }
 
 func (a *verbs) verifyLog(ctx context.Context, s *logSource, args, older []string) error {
-	if err := s.openLog(a, args); err != nil {
+	if err := s.openLog(ctx, a, args); err != nil {
 		return err
 	}
 	var checkpoints [][]byte
 	for _, name := range older {
 		text, err := os.ReadFile(name)
 		if err != nil {
-			return exit.Usagef("--older: %v", err)
+			return exit.Usagef("--older: %w", err)
 		}
 		checkpoints = append(checkpoints, text)
 	}
@@ -340,11 +350,11 @@ func (a *verbs) verifyProof(s *logSource, args []string, leafFile string) error 
 	}
 	text, err := os.ReadFile(args[0])
 	if err != nil {
-		return exit.Usagef("%v", err)
+		return exit.Usagef("%w", err)
 	}
 	leaf, err := os.ReadFile(leafFile)
 	if err != nil {
-		return exit.Usagef("--leaf: %v", err)
+		return exit.Usagef("--leaf: %w", err)
 	}
 	p, c, err := audit.CheckProof(text, leaf, verifier)
 	if err != nil {

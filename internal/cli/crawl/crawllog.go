@@ -19,9 +19,9 @@ import (
 
 // crawlLogPage is the answer of /api/v1/services/{host}/crawl-log.
 type crawlLogPage struct {
-	Host   string                `json:"host"`
+	Host   string                  `json:"host"`
 	Visits []crawler.CrawlLogEntry `json:"visits"`
-	Next   string                `json:"next"`
+	Next   string                  `json:"next"`
 }
 
 func (a *verbs) crawlLogCommand() *cobra.Command {
@@ -46,7 +46,7 @@ Times are in UTC. Exit code 1 if the host is unknown.`,
 			return a.WithServer(c.Context(), cli.Read, func(server *cli.Client) error { return a.printCrawlLog(c.Context(), server, args[0], limit) })
 		},
 	}
-	c.Flags().IntVar(&limit, "limit", 20, "how many visits to show")
+	c.Flags().IntVarP(&limit, "limit", "n", 20, "how many visits to show")
 	return c
 }
 

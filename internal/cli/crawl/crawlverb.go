@@ -61,7 +61,7 @@ other, and exit code 0 means that every host has an outcome.`,
 			case file != "":
 				list, err := os.Open(file)
 				if err != nil {
-					return exit.Usagef("read hosts: %v", err)
+					return exit.Usagef("read hosts: %w", err)
 				}
 				defer list.Close()
 				asked.list = list

@@ -47,7 +47,7 @@ func (s *crawlResults) formatSummary(took time.Duration) string {
 func (s *crawlResults) printLine(line []byte) error {
 	var r crawler.Result
 	if err := json.Unmarshal(line, &r); err != nil {
-		return exit.Networkf("the server sent a result that is none: %v", err)
+		return exit.Networkf("the server sent a result that cannot be read: %v", err)
 	}
 	return s.countAndPrint(r, line)
 }

@@ -109,7 +109,7 @@ func (d *demo) addSites() error {
 			return exit.Usagef("--site %s: the hosts of the small internet are below .test", host)
 		}
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-			return exit.Usagef("--site %s: %s is no directory", host, dir)
+			return exit.Usagef("--site %s: %s is not a directory", host, dir)
 		}
 		d.net.HandleFiles(host, dir)
 	}

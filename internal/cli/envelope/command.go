@@ -66,14 +66,14 @@ func (e *verbs) readFile(name string) ([]byte, error) {
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {
-			return nil, exit.NotFoundf("%v", err)
+			return nil, exit.Usagef("%w", err)
 		}
 		defer f.Close()
 		from = f
 	}
 	text, err := io.ReadAll(io.LimitReader(from, maxFile+1))
 	if err != nil {
-		return nil, exit.NotFoundf("read %s: %v", name, err)
+		return nil, exit.Usagef("read %s: %w", name, err)
 	}
 	if len(text) > maxFile {
 		return nil, exit.NotFoundf("%s has more than %d bytes", name, maxFile)

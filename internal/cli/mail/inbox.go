@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -60,7 +61,7 @@ Times are in UTC.`,
 		},
 	}
 	c.Flags().BoolVar(&f.follow, "follow", false, "wait for more messages until you stop it")
-	c.Flags().DurationVar(&f.wait, "wait", 0, "how long to wait for mail if there is none, such as 10s")
+	cli.SpanVar(c.Flags(), &f.wait, "wait", 0, "how long to wait for mail if there is none, such as 10s")
 	c.Flags().BoolVar(&f.keep, "keep", false, "leave the mail at the relay")
 	c.Flags().StringVar(&f.save, "save", "", "directory for new envelopes and their receipts, one file each")
 	c.AddCommand(v.listCommand(), v.readCommand(), v.searchCommand(), v.exportCommand(), v.importCommand(), v.addCommand(), v.rulesCommand())
@@ -81,7 +82,7 @@ func (v *verbs) pullMail(ctx context.Context, server *cli.Client, f *inboxFlags)
 	if err != nil {
 		return err
 	}
-	puller, err := v.openPuller(ctx, server, me)
+	in, puller, note, err := v.openPuller(ctx, server, me)
 	if err != nil {
 		return err
 	}
@@ -93,6 +94,10 @@ func (v *verbs) pullMail(ctx context.Context, server *cli.Client, f *inboxFlags)
 	for cursor, wait, failures := "", time.Duration(0), 0; ; {
 		asked := time.Now()
 		batch, err := puller.Collect(ctx, cursor, wait)
+		if err == nil && note != "" {
+			fmt.Fprintln(v.Err, note) // a relay that does not answer at all says enough
+			note = ""
+		}
 		if n, printErr := v.printNew(context.WithoutCancel(ctx), me, f); printErr != nil {
 			return printErr
 		} else {
@@ -103,9 +108,9 @@ func (v *verbs) pullMail(ctx context.Context, server *cli.Client, f *inboxFlags)
 		}
 		if err != nil {
 			if !f.follow || !a2ahttp.IsTransient(err) {
-				return explainInbox(err)
+				return v.explainInbox(in, err)
 			}
-			if failures++; v.waitAfter(ctx, err, failures) != nil {
+			if failures++; v.waitAfter(ctx, in, err, failures) != nil {
 				return nil
 			}
 			continue
@@ -164,79 +169,102 @@ func (v *verbs) formatMailCommand(words string) string {
 }
 
 // waitAfter reports the error of the relay and waits before the next attempt.
-func (v *verbs) waitAfter(ctx context.Context, err error, failures int) error {
+func (v *verbs) waitAfter(ctx context.Context, in inbox, err error, failures int) error {
 	wait := min(firstWait<<min(failures-1, 10), maxWait)
 	if e, ok := errors.AsType[*a2ahttp.InboxError](err); ok && e.RetryAfter > 0 {
 		wait = e.RetryAfter
 	}
-	fmt.Fprintf(v.Err, "%s; trying again in %s\n", format.Visible(err.Error()), wait)
+	fmt.Fprintf(v.Err, "%s; trying again in %s\n", in.describe(err), wait)
 	return pause.For(ctx, wait)
 }
 
-// openPuller finds the agent's inbox in its DID document, and the key of the relay there.
-func (v *verbs) openPuller(ctx context.Context, server *cli.Client, me self) (*mailbox.Puller, error) {
+// openPuller finds the agent's inbox in its DID document, and the key of the relay there. If there
+// is no such key, note says what follows.
+func (v *verbs) openPuller(ctx context.Context, server *cli.Client, me self) (in inbox, puller *mailbox.Puller, note string, err error) {
 	senders := &cli.Directory{Server: server}
 	document, err := senders.Resolve(ctx, me.owner.String())
 	if err != nil {
-		return nil, err
+		return inbox{}, nil, "", err
 	}
-	inbox, err := v.openInbox(ctx, server, me, document)
+	if in, err = v.openInbox(ctx, server, me, document); err != nil {
+		return inbox{}, nil, "", err
+	}
+	puller, err = mailbox.NewPuller(ctx, me.box, in.Inbox, senders, me.keys)
 	if err != nil {
-		return nil, err
+		note = "note: receipts of this relay do not count, so mail that waited for more than five minutes is refused: " + in.describe(err)
 	}
-	puller, err := mailbox.NewPuller(ctx, me.box, inbox, senders, me.keys)
-	if err != nil && ctx.Err() == nil {
-		fmt.Fprintf(v.Err, "note: receipts of this relay do not count, so mail that waited for more than five minutes is refused: %s\n", format.Visible(err.Error()))
+	return in, puller, note, nil
+}
+
+// An inbox is the inbox of the acting agent.
+type inbox struct {
+	*a2ahttp.Inbox
+	published string // its address in the DID document; a socket has another
+}
+
+// describe returns the text of an error for a user, with the published address of the inbox.
+func (in inbox) describe(err error) string {
+	text := strings.ReplaceAll(cli.Describe(err), in.Address, in.published)
+	return format.Visible(strings.ReplaceAll(text, baseOf(in.Address)+": ", baseOf(in.published)+": "))
+}
+
+// baseOf returns the scheme and the host of an address.
+func baseOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return address
 	}
-	return puller, nil
+	return u.Scheme + "://" + u.Host
 }
 
 // openInbox returns the inbox in the agent's DID document. It reads an inbox at the server of this
 // data directory over the socket, which answers even without a public address.
-func (v *verbs) openInbox(ctx context.Context, server *cli.Client, me self, document did.Document) (*a2ahttp.Inbox, error) {
+func (v *verbs) openInbox(ctx context.Context, server *cli.Client, me self, document did.Document) (inbox, error) {
 	address, err := a2ahttp.InboxOf(document, true)
 	if err != nil {
-		return nil, exit.NotFoundf("the agent has no inbox to read (%s): give it one with %s", format.Visible(err.Error()), v.formatMailCommand("agent update --inbox here"))
+		return inbox{}, exit.NotFoundf("the agent has no inbox to read (%s): give it one with %s", format.Visible(err.Error()), v.formatMailCommand("agent update --inbox here"))
 	}
-	inbox := &a2ahttp.Inbox{Address: address, Key: me.key, KeyID: mailbox.KeyIDOf(document.ID), Now: v.Environment.Clock}
+	in := inbox{&a2ahttp.Inbox{Address: address, Key: me.key, KeyID: mailbox.KeyIDOf(document.ID), Now: v.Environment.Clock}, address}
 	if !server.Local {
-		return inbox, nil
+		return in, nil
 	}
 	var own did.Document
 	if _, err := server.GetJSON(ctx, "/.well-known/did.json", &own); err != nil {
-		return nil, err
+		return inbox{}, err
 	}
 	for _, s := range own.Service {
 		base, ok := strings.CutSuffix(s.ServiceEndpoint, "/api/v1")
 		if path, here := strings.CutPrefix(address, base+"/"); ok && here && s.Type == "AIRRegistry" {
-			inbox.Address, inbox.Host, inbox.HTTP = server.Base+"/"+path, me.owner.Authority(), server.HTTP
+			in.Address, in.Host, in.HTTP = server.Base+"/"+path, me.owner.Authority(), server.HTTP
 		}
 	}
-	return inbox, nil
+	return in, nil
 }
 
 // explainInbox adds the next step to the relay's refusal to show the inbox.
-func explainInbox(err error) error {
+func (v *verbs) explainInbox(in inbox, err error) error {
 	e, ok := errors.AsType[*a2ahttp.InboxError](err)
 	if !ok {
 		if a2ahttp.IsTransient(err) {
-			return exit.Networkf("%s", format.Visible(err.Error()))
+			return exit.Networkf("the relay does not answer: %s", in.describe(err))
 		}
 		return explainMailbox(err)
 	}
 	advice := ""
-	switch e.Status {
-	case http.StatusUnauthorized:
-		advice = "\nThe relay knows another key, or the clock is wrong: gazetteer agent show names the current key"
-	case http.StatusForbidden:
+	switch {
+	case e.Status == http.StatusUnauthorized && strings.Contains(e.Detail, "recovery is under way"):
+		advice = "\nMail can be read when the recovery has ended. To cancel it: " + v.formatMailCommand("agent recover --withdraw")
+	case e.Status == http.StatusUnauthorized:
+		advice = "\nThe relay knows another key, or the clock is wrong: " + v.formatMailCommand("agent show") + " names the current key"
+	case e.Status == http.StatusForbidden:
 		advice = "\nThe operator of the registry can restore the agent"
-	case http.StatusNotFound:
-		advice = "\nThe address in the DID document is no inbox there: gazetteer agent update --inbox here"
+	case e.Status == http.StatusNotFound:
+		advice = "\nThe relay has no inbox at the address in the DID document. To set one: " + v.formatMailCommand("agent update --inbox here")
 	}
 	if a2ahttp.IsTransient(err) {
-		return exit.Networkf("%s", format.Visible(err.Error()))
+		return exit.Networkf("%s", in.describe(err))
 	}
-	return exit.NotFoundf("%s%s", format.Visible(err.Error()), advice)
+	return exit.NotFoundf("%s%s", in.describe(err), advice)
 }
 
 // printNew prints and saves the unread messages in the mailbox, oldest first, and marks them as
@@ -263,17 +291,17 @@ func (v *verbs) saveEnvelope(dir string, m mailbox.Message) error {
 		return nil
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return exit.NotFoundf("--save: %v", err)
+		return exit.Usagef("--save: %w", err)
 	}
 	base := filepath.Join(dir, fileName(m.ID))
 	if err := os.WriteFile(base+".json", m.Envelope, 0o600); err != nil {
-		return exit.NotFoundf("--save: %v", err)
+		return exit.Usagef("--save: %w", err)
 	}
 	if len(m.Receipt) == 0 {
 		return nil
 	}
 	if err := os.WriteFile(base+".receipt", m.Receipt, 0o600); err != nil {
-		return exit.NotFoundf("--save: %v", err)
+		return exit.Usagef("--save: %w", err)
 	}
 	return nil
 }

@@ -311,7 +311,7 @@ func (v *verbs) openInput(name string) (io.Reader, func() error, error) {
 	}
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, nil, exit.NotFoundf("%v", err)
+		return nil, nil, exit.Usagef("%w", err)
 	}
 	return f, f.Close, nil
 }
@@ -345,7 +345,7 @@ func (v *verbs) addEnvelope(ctx context.Context, server *cli.Client, name string
 	defer closeFile()
 	text, err := io.ReadAll(io.LimitReader(from, a2a.MaxEnvelope+1))
 	if err != nil {
-		return exit.NotFoundf("read %s: %v", name, err)
+		return exit.Usagef("read %s: %w", name, err)
 	}
 	puller := &mailbox.Puller{Mailbox: me.box, Senders: a2a.DocumentKeys{Resolver: &cli.Directory{Server: server}}, Keys: me.keys, Rotated: len(me.keys) > 1}
 	m, err := puller.Add(ctx, a2ahttp.Mail{Text: text})

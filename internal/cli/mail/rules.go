@@ -55,13 +55,13 @@ func (v *verbs) showRules(ctx context.Context, server *cli.Client, f *rulesFlags
 	if err != nil {
 		return err
 	}
-	inbox, err := v.openInbox(ctx, server, me, document)
+	in, err := v.openInbox(ctx, server, me, document)
 	if err != nil {
 		return err
 	}
-	rules, err := inbox.Rules(ctx)
+	rules, err := in.Rules(ctx)
 	if err != nil {
-		return explainInbox(err)
+		return v.explainInbox(in, err)
 	}
 	if given("allow") || given("block") || given("wake") {
 		if given("allow") {
@@ -73,8 +73,8 @@ func (v *verbs) showRules(ctx context.Context, server *cli.Client, f *rulesFlags
 		if given("wake") {
 			rules.WakeURL = f.wake
 		}
-		if err := inbox.SetRules(ctx, rules); err != nil {
-			return explainInbox(err)
+		if err := in.SetRules(ctx, rules); err != nil {
+			return v.explainInbox(in, err)
 		}
 		rules.Signed = v.Environment.Now()
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"time"
 
@@ -75,7 +74,7 @@ message again, with its old id, so that it arrives once.`,
 const maxInboxWait = 30 * time.Second
 
 func (v *verbs) reportRetry(failed *a2ahttp.Error, wait time.Duration) {
-	fmt.Fprintf(v.Err, "%s; trying again in %s\n", format.Visible(failed.Error()), wait)
+	fmt.Fprintf(v.Err, "%s; trying again in %s\n", format.Visible(cli.Describe(failed)), wait)
 }
 
 // answered is the message to which another one replies.
@@ -119,11 +118,8 @@ func (v *verbs) sendMessage(c *cobra.Command, server *cli.Client, to string, f *
 		return cli.UsageError(c, "name the recipient, or the message that is answered by --reply-to")
 	default:
 		document, err := (&cli.Directory{Server: server}).Resolve(ctx, to)
-		if cli.IsRefusedWithStatus(err, http.StatusNotFound) {
-			return exit.NotFoundf("%s: %w\n%s lists the AIR IDs", format.Visible(to), err, v.FormatCommand("agents"))
-		}
 		if err != nil {
-			return err
+			return v.ExplainUnknownAgent(ctx, server, to, err)
 		}
 		m.To = document.ID
 	}
@@ -269,7 +265,7 @@ const maxEnvelopeFile = a2a.MaxEnvelope
 func (v *verbs) readEnvelope(ctx context.Context, server *cli.Client, me self, name string) (*answered, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
-		return nil, exit.NotFoundf("%v", err)
+		return nil, exit.Usagef("%w", err)
 	}
 	if len(text) > maxEnvelopeFile {
 		return nil, exit.NotFoundf("%s has more than %d bytes", name, maxEnvelopeFile)
@@ -304,15 +300,15 @@ func (v *verbs) explainSend(err error, id string) error {
 	e, ok := errors.AsType[*a2ahttp.Error](err)
 	switch {
 	case !ok:
-		return exit.NotFoundf("not sent: %s", format.Visible(err.Error()))
+		return exit.NotFoundf("not sent: %s", format.Visible(cli.Describe(err)))
 	case errors.Is(err, a2ahttp.ErrGaveUp):
 		later := "later"
 		if e.RetryAfter > 0 {
 			later = "in " + e.RetryAfter.String()
 		}
-		return exit.Networkf("%s after %s\nTo try again %s, under the same id: %s", format.Visible(e.Error()), cli.Plural(e.Attempts, "attempt"), later, again)
+		return exit.Networkf("%s after %s\nTo try again %s, under the same id: %s", format.Visible(cli.Describe(e)), cli.Plural(e.Attempts, "attempt"), later, again)
 	}
-	return exit.NotFoundf("%s%s", format.Visible(e.Error()), adviceFor(e, again))
+	return exit.NotFoundf("%s%s", format.Visible(cli.Describe(e)), adviceFor(e, again))
 }
 
 // adviceFor returns advice about an inbox that refuses a message.

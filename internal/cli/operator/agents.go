@@ -40,7 +40,7 @@ func (a *verbs) reasonedCommand(use, short, what string, do func(ctx context.Con
 	reason := ""
 	c := &cobra.Command{
 		Use: use, Short: short,
-		Args: cli.ExactArgs(1, "the AIR ID of an agent"),
+		Args: airIDArgs(cli.ExactArgs(1, "the AIR ID of an agent")),
 		RunE: func(c *cobra.Command, args []string) error {
 			if reason == "" {
 				return exit.Usagef("%s needs --reason: %s", c.Name(), what)
@@ -55,7 +55,7 @@ func (a *verbs) reasonedCommand(use, short, what string, do func(ctx context.Con
 func (a *verbs) restoreCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "restore AIR-ID", Short: "Restore a suspended agent",
-		Args: cli.ExactArgs(1, "the AIR ID of an agent"),
+		Args: airIDArgs(cli.ExactArgs(1, "the AIR ID of an agent")),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withOperator(c.Context(), func(server *cli.Client) error {
 				return a.changeAgent(c.Context(), server, http.MethodPost, operatorAgentPath(args[0], "/restore"), nil)
@@ -72,7 +72,7 @@ func (a *verbs) eraseCommand() *cobra.Command {
 transparency log; the hashes of the log stay. The AIR ID is never used again. Use
 it for an owner who has lost every key and asks for it, and for court orders. It
 cannot be undone.`,
-		Args: cli.ExactArgs(1, "the AIR ID of an agent"),
+		Args: airIDArgs(cli.ExactArgs(1, "the AIR ID of an agent")),
 		RunE: func(c *cobra.Command, args []string) error {
 			if !yes {
 				return exit.Usagef("this erases %s permanently: confirm with --yes", args[0])
@@ -97,7 +97,7 @@ second agent gets the handle; proofs and attestations of the first one end with
 it. Owners who have both keys can merge without you.
 
   gazetteer registry merge AIR-7G3K-M9JQ-X2PT AIR-0123-4567-89AB --reason "showed us the invoice"`,
-		Args: cli.ExactArgs(2, "the AIR IDs of the agent that ends and of the one that stays"),
+		Args: airIDArgs(cli.ExactArgs(2, "the AIR IDs of the agent that ends and of the one that stays")),
 		RunE: func(c *cobra.Command, args []string) error {
 			if reason == "" {
 				return exit.Usagef("merge needs --reason, which is stored with the agent that is ended")
@@ -122,7 +122,7 @@ the digest of the agent's once-shown secret, so that an owner who writes with th
 secret can continue: keep such a file private.
 
   gazetteer registry export AIR-7G3K-M9JQ-X2PT --out agent.jsonl`,
-		Args: cli.ExactArgs(1, "the AIR ID of an agent"),
+		Args: airIDArgs(cli.ExactArgs(1, "the AIR ID of an agent")),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withOperator(c.Context(), func(server *cli.Client) error {
 				path := operatorAgentPath(args[0], "/export")
@@ -152,7 +152,7 @@ is under your host.
 		RunE: func(c *cobra.Command, args []string) error {
 			f, err := os.Open(args[0])
 			if err != nil {
-				return exit.Usagef("import: %v", err)
+				return exit.Usagef("import: %w", err)
 			}
 			defer f.Close()
 			return a.withOperator(c.Context(), func(server *cli.Client) error { return a.importAgents(c.Context(), server, f) })

@@ -39,7 +39,7 @@ The index is not part of the backup, because it is rebuilt. The cosignatures for
 other logs are not part of it either: an older copy of them must never be used
 again. The backup contains private keys: keep it as safe as the data directory.`,
 		Example: "  gazetteer backup /backup/gazetteer-today\n  gazetteer backup - | age -r RECIPIENT > gazetteer.tar.age",
-		Args:    cli.ExactArgs(1, "a directory, or - for standard output or input"),
+		Args:    cli.ExactArgs(1, "a directory that does not exist yet, or - for standard output"),
 		RunE: func(c *cobra.Command, args []string) (err error) {
 			dir, err := filepath.Abs(args[0])
 			if err != nil {
@@ -52,6 +52,8 @@ again. The backup contains private keys: keep it as safe as the data directory.`
 				}
 				defer func() { err = errors.Join(err, os.RemoveAll(temporary)) }()
 				dir = filepath.Join(temporary, "backup")
+			} else if a.Server == "" && cli.FileExists(dir) {
+				return exit.Usagef("%s exists already: a backup needs a new directory", args[0])
 			}
 			return a.withOperator(c.Context(), func(server *cli.Client) error {
 				var r operator.BackupResult
@@ -108,7 +110,7 @@ The store begins another incarnation, so that clients and followers with cursors
 the lost time start again. If a checkpoint was signed that the backup lacks, the
 server says so at its start and signs nothing that contradicts it.`,
 		Example: "  gazetteer restore /backup/gazetteer-today\n  age -d gazetteer.tar.age | gazetteer restore -",
-		Args:    cli.ExactArgs(1, "a directory, or - for standard output or input"),
+		Args:    cli.ExactArgs(1, "the directory of a backup, or - for standard input"),
 		RunE: func(c *cobra.Command, args []string) (err error) {
 			config, err := a.Config()
 			if err != nil {
@@ -163,12 +165,12 @@ No server may run on the directory. Exit code 1 means that something is damaged.
 				return err
 			}
 			if _, err := os.Stat(config.DataDir); err != nil {
-				return exit.NotFoundf("there is no data in %s: name a directory with --data-dir", config.DataDir)
+				return cli.NoDataError(config, cli.Operate)
 			}
 			r, err := backup.Check(c.Context(), config.DataDir, a.newPartProgress("checking"))
 			damage, damaged := errors.AsType[*backup.DamagedError](err)
 			if errors.Is(err, backup.ErrNoData) {
-				return exit.NotFoundf("there is no data in %s: name a directory with --data-dir", config.DataDir)
+				return cli.NoDataError(config, cli.Operate)
 			}
 			if err != nil && !damaged {
 				return err

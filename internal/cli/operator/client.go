@@ -10,6 +10,9 @@ import (
 	"gazetteer/api/airjson"
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
+	"gazetteer/protocol/did"
+
+	"github.com/spf13/cobra"
 )
 
 // withOperator calls [cli.App.WithServer] for the commands of the operator.
@@ -85,4 +88,19 @@ func (a *verbs) changeAgent(ctx context.Context, server *cli.Client, method, pat
 	a.PrintField("status", v.Status)
 	a.PrintField("", v.Message)
 	return nil
+}
+
+// airIDArgs checks the number of arguments, and that each is an AIR ID.
+func airIDArgs(number cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if err := number(c, args); err != nil {
+			return err
+		}
+		for _, id := range args {
+			if err := did.CheckAirID(id); err != nil {
+				return cli.UsageError(c, "%v", err)
+			}
+		}
+		return nil
+	}
 }

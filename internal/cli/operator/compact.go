@@ -44,6 +44,6 @@ store.horizon is rebuilt. With --keep 0s all deletions are dropped.`,
 			})
 		},
 	}
-	c.Flags().DurationVar(&keep, "keep", 0, "how long deletions are kept (overrides store.horizon of the configuration)")
+	cli.SpanVar(c.Flags(), &keep, "keep", 0, "how long deletions are kept (overrides store.horizon of the configuration)")
 	return c
 }

@@ -1,7 +1,6 @@
 package operator
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -96,21 +95,14 @@ func (a *verbs) blockedCommand() *cobra.Command {
 
 // printBlocks prints one block per line, or that there is none.
 func (a *verbs) printBlocks(blocks []crawler.Block) error {
-	if len(blocks) == 0 && !a.JSON {
+	if a.JSON {
+		return cli.WriteJSON(a.Out, append([]crawler.Block{}, blocks...))
+	}
+	if len(blocks) == 0 {
 		_, err := fmt.Fprintln(a.Out, "No host is blocked.")
 		return err
 	}
 	for _, b := range blocks {
-		if a.JSON {
-			text, err := json.Marshal(b)
-			if err != nil {
-				return fmt.Errorf("write a block: %w", err)
-			}
-			if err := cli.WriteJSONText(a.Out, text); err != nil {
-				return err
-			}
-			continue
-		}
 		why := b.Why
 		if b.By == crawler.ByOwner {
 			why = "proved by " + b.Proof

@@ -27,10 +27,10 @@ talk to the socket in the data directory, which only its owner can open.
 
   gazetteer registry                         the state, and what waits for you
   gazetteer registry admission approval      review new agents before they are admitted
-  gazetteer registry approve AIR-…           admit a registration that waits
+  gazetteer registry approve AIR-7G3K-M9JQ-X2PT   admit a registration that waits
   gazetteer registry ban network 192.0.2.0/24
   gazetteer registry reports                 list the reports about agents
-  gazetteer registry suspend AIR-… --reason "sends spam"`,
+  gazetteer registry suspend AIR-7G3K-M9JQ-X2PT --reason "sends spam"`,
 		Args: cli.RequireVerb,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.withOperator(c.Context(), func(server *cli.Client) error { return a.printStatus(c.Context(), server) })
@@ -238,7 +238,7 @@ func (a *verbs) approveCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "approve AIR-ID",
 		Short: "Admit a registration that waits",
-		Args:  cli.ExactArgs(1, "the AIR ID of a registration"),
+		Args:  airIDArgs(cli.ExactArgs(1, "the AIR ID of a registration")),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withOperator(c.Context(), func(server *cli.Client) error {
 				return a.changeAgent(c.Context(), server, http.MethodPost, operatorRoot+"/applications/"+url.PathEscape(args[0])+"/approve", nil)
@@ -256,7 +256,7 @@ func (a *verbs) refuseCommand() *cobra.Command {
 reason; the registration itself is deleted at once.
 
   gazetteer registry refuse AIR-7G3K-M9JQ-X2PT --reason "we know of no such company"`,
-		Args: cli.MinArgs(1, "the AIR IDs of registrations"),
+		Args: airIDArgs(cli.MinArgs(1, "the AIR IDs of registrations")),
 		RunE: func(c *cobra.Command, args []string) error {
 			if reason == "" {
 				return exit.Usagef("refuse needs --reason, which the applicant sees")

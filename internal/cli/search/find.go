@@ -3,6 +3,7 @@ package search
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
@@ -105,10 +106,31 @@ func (a *verbs) findOffers(ctx context.Context, c *cli.Client, asked url.Values,
 			return err
 		}
 	} else {
-		a.printOffers(page, view)
+		a.printOffers(page, view, asked.Has("join") || asked.Has("joined"))
 	}
 	if len(page.Operations) == 0 {
+		if !a.JSON && page.Total == 0 {
+			a.printNextOffer(ctx, c, asked, page.Near)
+		}
 		return exit.ErrSilent
 	}
 	return nil
+}
+
+// printNextOffer says after a question without an answer what is known instead.
+func (a *verbs) printNextOffer(ctx context.Context, c *cli.Client, asked url.Values, near []string) {
+	conditions := conditionsIn(asked.Get("q"))
+	for _, key := range api.OrchestrateFilters() {
+		for _, value := range asked[key] {
+			conditions = append(conditions, condition{key, strings.TrimPrefix(value, "-")})
+		}
+	}
+	if a.printSuggestions(ctx, c, conditions) {
+		return
+	}
+	if len(near) > 0 {
+		a.printNear(near)
+		return
+	}
+	fmt.Fprintf(a.Out, "The verbs that are offered: %s\n", a.FormatCommand("verbs"))
 }

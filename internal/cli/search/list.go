@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"slices"
 	"strconv"
@@ -37,7 +38,7 @@ func fetchPage(ctx context.Context, c *cli.Client, path string, query url.Values
 			break
 		}
 		if next.Next == "" {
-			return nil, exit.NotFoundf("page %d does not exist: the list has %s", page, cli.Plural(n, "page"))
+			return nil, noPageError(page, n)
 		}
 		query.Set("cursor", next.Next)
 	}
@@ -45,6 +46,10 @@ func fetchPage(ctx context.Context, c *cli.Client, path string, query url.Values
 		return nil, exit.Networkf("%s does not answer as Gazetteer does: %v", c.Base, err)
 	}
 	return raw, nil
+}
+
+func noPageError(page, pages int) error {
+	return exit.NotFoundf("page %d does not exist: the list has %s", page, cli.Plural(pages, "page"))
 }
 
 // listCommand returns a command that shows one page of a list.
@@ -74,24 +79,32 @@ func (a *verbs) servicesCommand() *cobra.Command {
 			query.Set("category", category)
 		}
 		raw, err := fetchPage(ctx, c, "/api/v1/services", query, view.page, &page)
-		if err != nil || a.JSON {
-			return a.PrintJSON(raw, err)
+		if err != nil {
+			return err
 		}
 		if len(page.Services) == 0 && category != "" {
 			if question := nearest.Question(category, listNames(ctx, c, "services", "categories")); question != "" {
-				fmt.Fprintf(a.Out, "category %s: %s\n", format.Visible(category), format.Visible(question))
+				fmt.Fprintf(a.notes(), "category %s: %s\n", format.Visible(category), format.Visible(question))
 			}
 		}
+		if a.JSON {
+			return a.printJSONList(raw, len(page.Services))
+		}
+		var rows []row
 		for _, s := range page.Services {
-			a.printColumns(s.Host, cli.Plural(s.Operations, "operation"), s.Name)
-			if view.long {
+			entry := row{name: s.Host, place: cli.Plural(s.Operations, "operation"), text: s.Name}
+			if !view.long {
+				rows = append(rows, entry)
+			} else {
+				a.printRows([]row{entry})
 				a.printDetail("does", s.Description)
 				a.printDetail("domain", s.Domain)
 				a.printDetail("in", strings.Join(s.Categories, ", "))
 				a.printDetail("fetched", cli.FormatAge(a.Environment.Now(), s.FetchedAt))
 			}
 		}
-		return a.endList(len(page.Services), page.Next != "", view, "service")
+		a.printRows(rows)
+		return a.endList(len(page.Services), unknownTotal, page.Next != "", view, "service", category != "" || len(states) > 0)
 	})
 	command.Flags().StringVar(&category, "category", "", "category that the service names, such as finance")
 	command.Flags().StringSliceVar(&states, "is", nil, "required states of the host: reachable, well-formed, conformant, consistent, answers; with a minus sign, excluded ones")
@@ -100,20 +113,28 @@ func (a *verbs) servicesCommand() *cobra.Command {
 
 // verbsCommand returns the command verbs.
 func (a *verbs) verbsCommand() *cobra.Command {
-	return a.listCommand("verbs", "List the verbs that services offer, in order", "verbs", func(ctx context.Context, c *cli.Client, view viewFlags) error {
+	command := a.listCommand("verbs", "List the verbs that services offer, in order", "verbs", func(ctx context.Context, c *cli.Client, view viewFlags) error {
 		var page struct {
 			Verbs []index.VerbCount `json:"verbs"`
+			Total int               `json:"total"`
 			Next  string            `json:"next"`
 		}
 		raw, err := fetchPage(ctx, c, "/api/v1/verbs", url.Values{"limit": {strconv.Itoa(view.limit)}}, view.page, &page)
-		if err != nil || a.JSON {
-			return a.PrintJSON(raw, err)
+		if err != nil {
+			return err
 		}
+		if a.JSON {
+			return a.printJSONList(raw, len(page.Verbs))
+		}
+		var rows []row
 		for _, v := range page.Verbs {
-			a.printColumns(v.Verb, cli.Plural(v.Operations, "operation"), cli.Plural(v.Services, "service"))
+			rows = append(rows, row{name: v.Verb, place: cli.Plural(v.Operations, "operation"), text: cli.Plural(v.Services, "service")})
 		}
-		return a.endList(len(page.Verbs), page.Next != "", view, "verb")
+		a.printRows(rows)
+		return a.endList(len(page.Verbs), page.Total, page.Next != "", view, "verb", false)
 	})
+	command.Flags().Lookup("long").Hidden = true // a verb has no details
+	return command
 }
 
 // agentsCommand returns the command agents.
@@ -122,16 +143,27 @@ func (a *verbs) agentsCommand() *cobra.Command {
 		var page air.AgentList
 		query := url.Values{"limit": {strconv.Itoa(view.limit)}, "offset": {strconv.Itoa((view.page - 1) * view.limit)}}
 		raw, err := c.GetJSON(ctx, "/api/v1/agents?"+query.Encode(), &page)
-		if err != nil || a.JSON {
-			return a.PrintJSON(raw, err)
+		if err != nil {
+			return err
 		}
+		if len(page.Agents) == 0 && view.page > 1 {
+			return noPageError(view.page, max(1, (page.Total+view.limit-1)/view.limit))
+		}
+		if a.JSON {
+			return a.printJSONList(raw, len(page.Agents))
+		}
+		var rows []row
 		for _, g := range page.Agents {
-			a.printColumns(g.AirID, g.Name, g.Description)
-			if view.long {
+			entry := row{name: g.AirID, place: g.Name, text: g.Description}
+			if !view.long {
+				rows = append(rows, entry)
+			} else {
+				a.printRows([]row{entry})
 				a.printDetail("created", g.Created)
 			}
 		}
-		return a.endList(len(page.Agents), (view.page-1)*view.limit+len(page.Agents) < page.Total, view, "agent")
+		a.printRows(rows)
+		return a.endList(len(page.Agents), page.Total, (view.page-1)*view.limit+len(page.Agents) < page.Total, view, "agent", false)
 	})
 }
 
@@ -142,21 +174,39 @@ func (a *verbs) printDetail(name, text string) {
 	}
 }
 
-// endList prints how many entries were shown. It returns [exit.ErrSilent] for an empty list.
-func (a *verbs) endList(shown int, more bool, view viewFlags, what string) error {
+// endList prints how many entries were shown. It returns [exit.ErrSilent] for an empty list; filtered
+// says that it had conditions.
+func (a *verbs) endList(shown, total int, more bool, view viewFlags, what string, filtered bool) error {
 	style := cli.NewStyle(a.Out)
-	text := cli.Plural(shown, what)
-	if shown == 0 {
+	text := view.formatPosition(shown, total, more, what)
+	switch {
+	case shown == 0 && filtered:
+		text = "No " + what + " fulfils these conditions."
+	case shown == 0:
 		text = "There are no " + what + "s here."
-	}
-	if more {
-		text += fmt.Sprintf("; next: --page %d", view.page+1)
 	}
 	fmt.Fprintln(a.Out, style.Dim(text))
 	if shown == 0 {
 		return exit.ErrSilent
 	}
 	return nil
+}
+
+// printJSONList prints the unchanged page of a list. It returns [exit.ErrSilent] for an empty one, as
+// endList does.
+func (a *verbs) printJSONList(raw []byte, shown int) error {
+	if err := cli.WriteJSONText(a.Out, raw); err != nil || shown > 0 {
+		return err
+	}
+	return exit.ErrSilent
+}
+
+// notes returns the stream for texts beside an answer: they must not be in the midst of JSON.
+func (a *verbs) notes() io.Writer {
+	if a.JSON {
+		return a.Err
+	}
+	return a.Out
 }
 
 // showCommand returns the command show.
@@ -207,14 +257,16 @@ func (a *verbs) showService(ctx context.Context, c *cli.Client, host string) err
 		return nil
 	}
 	fmt.Fprintln(a.Out)
+	var rows []row
 	for _, d := range s.Documents {
 		for _, o := range d.Operations {
 			if o.Path == "" && o.Intent == "" && describedElsewhere(s.Documents, o.Verb) {
 				continue // a summary names the verb only
 			}
-			a.printColumns(strings.TrimSpace(o.Verb+" "+OperationName(o)), "", o.Intent)
+			rows = append(rows, row{name: strings.TrimSpace(o.Verb + " " + OperationName(o)), text: o.Intent})
 		}
 	}
+	a.printRows(rows)
 	a.PrintNextSteps("More:", a.FormatCommand("search --long host:"+s.Host), a.FormatCommand("explain "+s.Host))
 	return nil
 }

@@ -21,6 +21,7 @@ import (
 type searchAnswer struct {
 	index.Result
 	Hits   []searchHit `json:"hits"`
+	Next   string      `json:"next"`
 	Behind uint64      `json:"behind"`
 }
 
@@ -41,21 +42,22 @@ func (a *verbs) printHits(r searchAnswer, words string, view viewFlags) {
 		if r.Note != "" {
 			fmt.Fprintln(a.Out, format.Visible(formatNote(r.Note)))
 		}
-		a.printNear(r.Near)
 		return
 	}
 	now := a.Environment.Now()
+	var rows []row
 	for _, h := range r.Hits {
 		if view.long {
 			printHit(a, h.Hit, now, h.listRemarks()...)
 		} else {
-			a.printHitLine(h.Hit, h.listRemarks())
+			rows = append(rows, hitRow(h.Hit, h.listRemarks()))
 		}
 	}
+	a.printRows(rows)
 	for _, field := range slices.Sorted(maps.Keys(r.Facets)) {
 		fmt.Fprintf(a.Out, "%-12s %s\n", format.Visible(field), format.Visible(formatCounts(r.Facets[field])))
 	}
-	view.printPosition(a, len(r.Hits), r.Total, (view.page-1)*view.limit+len(r.Hits) < r.Total, "operation")
+	view.printPosition(a, len(r.Hits), r.Total, r.Next != "")
 	if r.Note != "" {
 		fmt.Fprintln(a.Out, format.Visible(formatNote(r.Note)))
 	}

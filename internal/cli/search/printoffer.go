@@ -15,19 +15,22 @@ import (
 	"gazetteer/registry/evidence"
 )
 
-func (a *verbs) printOffers(page api.OrchestratePage, view viewFlags) {
+// printOffers prints a page of offers; joined says that only operations with an agent were asked for.
+func (a *verbs) printOffers(page api.OrchestratePage, view viewFlags, joined bool) {
 	now := a.Environment.Now()
 	var reasons []string // why operations have no agent
+	var rows []row
 	for _, o := range page.Operations {
 		if view.long {
 			a.printOffer(o, now)
 			continue
 		}
-		a.printOfferLines(o)
+		rows = append(rows, offerRows(o)...)
 		if o.None != "" && !slices.Contains(reasons, o.None) {
 			reasons = append(reasons, o.None)
 		}
 	}
+	a.printRows(rows)
 	for _, reason := range reasons {
 		fmt.Fprintf(a.Out, "No agent: %s.\n", format.Visible(reason))
 	}
@@ -37,10 +40,10 @@ func (a *verbs) printOffers(page api.OrchestratePage, view viewFlags) {
 	switch n := len(page.Operations); {
 	case n > 0:
 		total := page.Total
-		if page.Passed > 0 {
+		if joined || page.Passed > 0 {
 			total = unknownTotal // that of page counts operations without such an agent, and more than the three of a service
 		}
-		view.printPosition(a, n, total, page.Next != "", "operation")
+		view.printPosition(a, n, total, page.Next != "")
 	case page.Total > 0:
 		fmt.Fprintf(a.Out, "%s, but none with such an agent.\n", cli.Plural(page.Total, "operation"))
 	default:
@@ -56,11 +59,10 @@ func (a *verbs) printOffers(page api.OrchestratePage, view viewFlags) {
 	if page.Note != "" {
 		fmt.Fprintln(a.Out, format.Visible(formatNote(page.Note)))
 	}
-	a.printNear(page.Near)
 }
 
-// printOfferLines writes one line for an operation, and one line for each of its agents.
-func (a *verbs) printOfferLines(o answer.ServedOperation) {
+// offerRows returns one row for an operation, and one row for each of its agents.
+func offerRows(o answer.ServedOperation) []row {
 	var remarks []remark
 	if o.Freshness.Stale {
 		remarks = append(remarks, remark{name: "stale"})
@@ -68,17 +70,18 @@ func (a *verbs) printOfferLines(o answer.ServedOperation) {
 	if o.Caution != "" {
 		remarks = append(remarks, remark{name: "caution"})
 	}
-	a.printHitLine(o.Hit.Hit, remarks)
+	rows := []row{hitRow(o.Hit.Hit, remarks)}
 	for _, agent := range o.Agents {
 		inbox := agent.Inbox
 		if inbox == "" {
 			inbox = "no inbox"
 		}
-		a.printColumns("  "+string(agent.Strength)+"  "+formatAgent(agent), "", inbox)
+		rows = append(rows, row{name: "  " + string(agent.Strength) + "  " + formatAgent(agent), text: inbox, part: true})
 	}
 	if o.None != "" {
-		fmt.Fprintln(a.Out, "  no agent")
+		rows = append(rows, row{name: "  no agent", part: true})
 	}
+	return rows
 }
 
 // printOffer writes an operation in the format of a search, with the agents that serve it.

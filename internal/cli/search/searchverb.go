@@ -126,6 +126,9 @@ Exit code 1 when nothing is found.`,
 			if err := cmp.Or(flags.viewFlags.checkValues(), flags.readingFlags.checkFit()); err != nil {
 				return err
 			}
+			if c.Flags().Changed("within-tokens") && flags.within < 1 {
+				return exit.Usagef("--within-tokens %d: want 1 or more", flags.within)
+			}
 			return a.WithServer(c.Context(), cli.Read, func(server *cli.Client) error {
 				text := strings.Join(words, " ")
 				if len(flags.fields) > 0 && !a.JSON {
@@ -160,7 +163,7 @@ func (a *verbs) searchAs(ctx context.Context, c *cli.Client, query url.Values) e
 		return err
 	}
 	if response.StatusCode != http.StatusOK {
-		return cli.StatusError(response.StatusCode, raw)
+		return cli.RefusalError(response, raw)
 	}
 	if !strings.HasPrefix(response.Header.Get("Content-Type"), "application/json") {
 		fmt.Fprint(a.Out, cli.VisibleLines(string(raw)))
@@ -197,7 +200,9 @@ func (a *verbs) searchOperations(ctx context.Context, c *cli.Client, words strin
 	}
 	if len(result.Hits) == 0 {
 		if !a.JSON {
-			a.printSuggestions(ctx, c, words)
+			if !a.printSuggestions(ctx, c, conditionsIn(words)) {
+				a.printNear(result.Near)
+			}
 		}
 		return exit.ErrSilent
 	}

@@ -9,7 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"gazetteer/api/air"
+	"gazetteer/fetch"
+	"gazetteer/index"
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
 	"gazetteer/internal/nearest"
@@ -17,22 +18,54 @@ import (
 )
 
 // printSuggestions prints, after a search without results, the filters with unknown values and the
-// most similar known values; or that there is nothing to search yet.
-func (a *verbs) printSuggestions(ctx context.Context, c *cli.Client, words string) {
+// most similar known values; or that there is nothing to search yet. It reports whether it printed
+// anything.
+func (a *verbs) printSuggestions(ctx context.Context, c *cli.Client, conditions []condition) bool {
 	var known struct{ Services []json.RawMessage }
 	if _, err := c.GetJSON(ctx, "/api/v1/services?limit=1", &known); err == nil && len(known.Services) == 0 {
 		fmt.Fprintf(a.Out, "No service is known here yet. To add a host: %s\n", a.describeAdding(c, "example.com"))
-		return
+		return true
 	}
-	for word := range strings.FieldsSeq(words) {
-		key, value, isFilter := strings.Cut(strings.TrimPrefix(word, "-"), ":")
-		if !isFilter || value == "" {
+	printed := false
+	for _, is := range conditions {
+		if !isUnknown(ctx, c, is) {
 			continue
 		}
-		if question := nearest.Question(value, listValues(ctx, c, key)); question != "" {
-			fmt.Fprintf(a.Out, "%s %s: %s\n", key, format.Visible(value), format.Visible(question))
+		answer := nearest.Question(is.value, listValues(ctx, c, is.key))
+		if answer == "" {
+			answer = "nothing here has it"
+		}
+		fmt.Fprintf(a.Out, "%s %s: %s\n", is.key, format.Visible(is.value), format.Visible(answer))
+		printed = true
+	}
+	return printed
+}
+
+// isUnknown reports whether no operation fulfils a condition alone.
+func isUnknown(ctx context.Context, c *cli.Client, is condition) bool {
+	if strings.ContainsAny(is.value, " \"") {
+		return false // it would be another query
+	}
+	var found struct {
+		Total int `json:"total"`
+	}
+	query := url.Values{"q": {is.key + ":" + is.value}, "limit": {"1"}, "exact": {"true"}}
+	_, err := c.GetJSON(ctx, "/api/v1/search?"+query.Encode(), &found)
+	return err == nil && found.Total == 0
+}
+
+// A condition is a filter of a search with one of its values.
+type condition struct{ key, value string }
+
+// conditionsIn returns the filters in the words of a search.
+func conditionsIn(words string) []condition {
+	var list []condition
+	for word := range strings.FieldsSeq(words) {
+		if key, value, isFilter := strings.Cut(strings.TrimPrefix(word, "-"), ":"); isFilter && value != "" {
+			list = append(list, condition{key, value})
 		}
 	}
+	return list
 }
 
 // describeAdding says how to add a host: with a command, or on a page of a server that accepts no
@@ -44,7 +77,7 @@ func (a *verbs) describeAdding(c *cli.Client, host string) string {
 	return c.Base + "/submit?" + url.Values{"host": {host}}.Encode()
 }
 
-// listValues returns the possible values of a filter; none if they are not known.
+// listValues returns possible values of a filter; none if they are not known.
 func listValues(ctx context.Context, c *cli.Client, key string) []string {
 	switch key {
 	case "ns":
@@ -57,9 +90,27 @@ func listValues(ctx context.Context, c *cli.Client, key string) []string {
 		names := append(listNames(ctx, c, "services", "domain"), listNames(ctx, c, "services", "categories")...)
 		slices.Sort(names)
 		return slices.Compact(names)
+	case "class", "protocol", "lang":
+		return countedValues(ctx, c, key)
 	default:
 		return nil
 	}
+}
+
+// countedValues returns the most frequent values of a filter among all operations.
+func countedValues(ctx context.Context, c *cli.Client, key string) []string {
+	var counted struct {
+		Facets map[string][]index.Count `json:"facets"`
+	}
+	query := url.Values{"q": {"idempotent:yes idempotent:no idempotent:unknown"}, "facets": {key}, "limit": {"1"}}
+	if _, err := c.GetJSON(ctx, "/api/v1/search?"+query.Encode(), &counted); err != nil {
+		return nil
+	}
+	var values []string
+	for _, count := range counted.Facets[key] {
+		values = append(values, count.Value)
+	}
+	return values
 }
 
 // maxNamePages bounds the pages of names that are read for a suggestion.
@@ -102,7 +153,13 @@ func listNames(ctx context.Context, c *cli.Client, list, member string) []string
 // that is known and not shown has a reason of its own.
 func (a *verbs) explainUnknownHost(ctx context.Context, c *cli.Client, host string, err error) error {
 	var e *exit.Error
-	if !errors.As(err, &e) || e.Code != exit.NotFound || !strings.HasPrefix(err.Error(), "nothing is known of") {
+	if !errors.As(err, &e) || e.Code != exit.NotFound {
+		return err
+	}
+	if _, wrong := fetch.CheckHost(host); wrong != nil {
+		return &exit.Error{Code: exit.Usage, Err: err}
+	}
+	if !strings.HasPrefix(err.Error(), "nothing is known of") {
 		return err
 	}
 	hosts := listNames(ctx, c, "services", "host")
@@ -138,25 +195,8 @@ func explainUnresolved(ctx context.Context, c *cli.Client, a *verbs, id string, 
 		}
 		return exit.NotFoundf("no service offers %s: there is no verb %s%s\nWhat the namespace offers: %s", id, verb, question, a.FormatCommand("search ns:"+cli.QuoteForShell(namespace)))
 	case id == strings.ToUpper(id) && !strings.HasPrefix(id, "AIR-"):
-		return exit.NotFoundf("%s is no agent. A verb is named with its namespace, as in acme-reservations.%s\nWho offers it: %s", id, id, a.FormatCommand("search verb:"+cli.QuoteForShell(id)))
+		return exit.NotFoundf("%s is not an agent. A verb is named with its namespace, as in acme-reservations.%s\nWho offers it: %s", id, id, a.FormatCommand("search verb:"+cli.QuoteForShell(id)))
 	default:
-		question := ""
-		if near := findAgents(ctx, c, id); near != nil {
-			question = "\nDid you mean " + strings.Join(near, " or ") + "?"
-		}
-		return exit.NotFoundf("no agent is known as %s: want an AIR ID, a handle, a did:wba identifier, or NAMESPACE.VERB%s\nThe agents here: %s", id, question, a.FormatCommand("agents"))
+		return exit.NotFoundf("no agent is known as %s: want an AIR ID, a handle, a did:wba identifier, or NAMESPACE.VERB%s\nThe agents here: %s", id, cli.SuggestAgents(ctx, c, id), a.FormatCommand("agents"))
 	}
-}
-
-// findAgents returns up to three agents whose record contains a word, as "AIR-… (name)".
-func findAgents(ctx context.Context, c *cli.Client, word string) []string {
-	var page air.AgentList
-	if _, err := c.GetJSON(ctx, "/api/v1/agents?"+url.Values{"q": {word}, "limit": {"3"}}.Encode(), &page); err != nil {
-		return nil
-	}
-	var found []string
-	for _, g := range page.Agents {
-		found = append(found, g.AirID+" ("+format.Visible(g.Name)+")")
-	}
-	return found
 }

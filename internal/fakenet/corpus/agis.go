@@ -187,10 +187,14 @@ func (op Operation) asEndpoint() (agisEndpoint, bool) {
 	}
 	one := len(params) > 0 && strings.HasSuffix(path, "}")
 	noun := nouns[len(nouns)-1]
+	outcome := outcomeText(does, noun, one)
+	if op.text != "" {
+		outcome = outcomeOfText(does, op.text)
+	}
 	e := agisEndpoint{
 		Method: verb, Path: path,
 		Semantic: agisSemantic{
-			Intent: intent, Actor: "agent", Outcome: outcomeText(does, noun, one),
+			Intent: intent, Actor: "agent", Outcome: outcome,
 			Idempotent: does <= computes || op.Method == "PUT" || op.Method == "DELETE",
 		},
 		Input:  agisInput{Type: "object", Required: []string{}, Properties: map[string]agisSchema{}},
@@ -254,34 +258,6 @@ func methodVerb(method string, one bool) string {
 		return "REMOVE"
 	default:
 		return "CREATE"
-	}
-}
-
-func outcomeText(does action, noun string, one bool) string {
-	words := strings.ReplaceAll(noun, "-", " ")
-	thing := singularOf(words)
-	switch does {
-	case reads:
-		if one {
-			return "Details of the requested " + thing + " are returned and nothing is changed"
-		}
-		return "The requested data on " + words + " is returned and nothing is changed"
-	case searches:
-		return "A list of matching results among " + words + " is returned and nothing is changed"
-	case computes:
-		return "A result for the given " + thing + " is returned and nothing is changed"
-	case creates:
-		return "A" + withArticle(thing)[1:] + " exists with the given content and its identifier is returned"
-	case changes:
-		return "The " + thing + " has the given content"
-	case ends:
-		return "The " + thing + " is no longer in effect"
-	case sends:
-		return "The " + thing + " is accepted for delivery and its status is returned"
-	case transacts:
-		return "The " + thing + " is carried out and a confirmation is returned"
-	default:
-		return "The " + thing + " is in the requested state"
 	}
 }
 

@@ -1,6 +1,6 @@
 // Package corpus makes documents of real services: for the hosts of package fakenet, which embeds
 // them, and for tests that need many. corpus.go reads the directory of services; convert.go, agis.go,
-// intent.go and words.go turn a service into documents; generate.go writes what fakenet embeds.
+// intent.go, outcome.go and words.go turn a service into documents; generate.go writes what fakenet embeds.
 // ../testdata/README.md says where the data comes from and what in it is derived.
 package corpus
 

@@ -117,6 +117,8 @@ func chooseServices(root string) ([]choice, error) {
 		}
 		s.text = texts[s.ID+" -"]
 		delete(texts, s.ID+" -")
+		s.Name = cmp.Or(texts[s.ID+" ="], s.Name)
+		delete(texts, s.ID+" =")
 		for n, op := range s.Operations {
 			key := s.ID + " " + op.ID
 			s.Operations[n].text = texts[key]
@@ -131,7 +133,7 @@ func chooseServices(root string) ([]choice, error) {
 }
 
 // readTexts reads testdata/texts.txt: texts by the identifiers of a service and of its operation, or by
-// the identifier of a service and "-".
+// the identifier of a service and "-" for its description or "=" for its name.
 func readTexts(root string) (map[string]string, error) {
 	list, err := os.ReadFile(filepath.Join(root, "internal", "fakenet", "testdata", "texts.txt"))
 	if err != nil {
@@ -143,7 +145,7 @@ func readTexts(root string) (map[string]string, error) {
 		if len(words) == 0 || strings.HasPrefix(words[0], "#") {
 			continue
 		}
-		if len(words) < 4 {
+		if len(words) < 3 {
 			return nil, fmt.Errorf("texts.txt: %q is not a service, an operation and a text", strings.TrimSpace(line))
 		}
 		texts[words[0]+" "+words[1]] = strings.Join(words[2:], " ")

@@ -8,8 +8,8 @@ import (
 )
 
 // This file turns the directory's summary of an operation into the intent of an AGIS endpoint: one
-// sentence that begins with a verb in the third person. testdata/texts.txt has the texts for which
-// no rule is good enough.
+// sentence that begins with a verb in the third person. The operations that fakenet keeps have texts in
+// testdata/texts.txt, which come first.
 
 // verbAndIntent returns the verb and the intent, which must not contradict each other
 // (AGIS 6.3): where the text begins with a verb of another effect, that one wins.

@@ -38,37 +38,73 @@ func TestIntents(t *testing.T) {
 	}
 }
 
-// clumsyText matches what people do not write: a verb without an object, or a second verb where the
-// object belongs.
-var clumsyText = regexp.MustCompile(`^\w+ ?$|^\w+s (?:get|getting|deleting|creating|updating|lookup|browse|manually|permanently) |\b(\w{3,}) ([a-z]\w+) [Ee]ndpoint\b|DEPRECATED|\ba the\b`)
+// clumsyText matches what people do not write: a verb without an object, a second verb where the object
+// belongs, words about the interface itself, markup, and an end that is missing.
+var clumsyText = regexp.MustCompile(`^\w+ ?$|^\w+s (?:get|getting|deleting|creating|updating|lookup|browse|manually|permanently) ` +
+	`|^(?:Lists|Welcome|You can|This) |\b(\w{3,}) ([a-z]\w+) [Ee]ndpoint\b|DEPRECATED|\b(?:an?|the) (?:an?|the)\b|[<>*\x60]|\]\(|https?:|…|[,:;(]$`)
 
-// TestTextsReadAsWritten reads the text of every operation of the generated services.
-func TestTextsReadAsWritten(t *testing.T) {
+// repeatsWord reports whether a word of the text stands twice in a row.
+func repeatsWord(text string) bool {
+	words := strings.Fields(strings.ToLower(text))
+	for i := range len(words) - 1 {
+		if words[i] == words[i+1] {
+			return true
+		}
+	}
+	return false
+}
+
+// TestTextsAreWritten reads the description and the operations of every generated service:
+// each text must come from texts.txt and must not have the faults of texts made by rule.
+func TestTextsAreWritten(t *testing.T) {
+	texts, err := readTexts("../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	written := map[string]bool{}
+	for _, text := range texts {
+		written[text] = true
+	}
 	files, err := filepath.Glob("../testdata/services/*/*")
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}
 	count := 0
+	check := func(name, text string) {
+		count++
+		if !written[text] {
+			t.Errorf("%s: %q is not in texts.txt", name, text)
+		}
+		if clumsyText.MatchString(text) || repeatsWord(text) {
+			t.Errorf("%s: %q", name, text)
+		}
+	}
 	for _, name := range files {
-		if base := filepath.Base(name); base == "ai.json" || strings.HasSuffix(base, "summary.json") {
+		base := filepath.Base(name)
+		if strings.HasSuffix(base, "summary.json") {
 			continue
+		}
+		kind := document.AGIS
+		if base == "ai.json" {
+			kind = document.AI
 		}
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		d, err := document.Read(document.Input{Kind: document.AGIS, Host: "a.test", Bytes: text})
+		d, err := document.Read(document.Input{Kind: kind, Host: "a.test", Bytes: text})
 		if err != nil {
 			t.Fatal(name, err)
 		}
+		check(name, d.Service.Description)
 		for _, op := range d.Operations {
-			count++
-			if clumsyText.MatchString(op.Intent) {
-				t.Errorf("%s: %s: %q", name, op.ID, op.Intent)
+			check(name, op.Intent)
+			if clumsyText.MatchString(op.Outcome) || repeatsWord(op.Outcome) {
+				t.Errorf("%s: %q", name, op.Outcome)
 			}
 		}
 	}
-	if count < 1000 {
+	if count < 3000 {
 		t.Errorf("%d texts were read", count)
 	}
 }

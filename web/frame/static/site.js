@@ -2,13 +2,13 @@
 // live figures, and each part stands for itself, so that one that fails leaves the others.
 "use strict"
 
-const parts = [copyButtons, keyboard, suggestions, liveStatus, filterRules]
+const parts = [copyButtons, unfold, keyboard, suggestions, failedSearch, liveStatus, filterRules]
 for (const part of parts) {
 	try { part() } catch (fault) { console.warn(part.name, fault) }
 }
 
-// Results that arrive while a person types need their copy buttons, too.
-document.addEventListener("htmx:afterSettle", copyButtons)
+// Results that arrive while a person types need their copy buttons and open lists, too.
+for (const part of [copyButtons, unfold]) document.addEventListener("htmx:afterSettle", part)
 
 // copyButtons puts a button beside every text that is meant to be copied.
 function copyButtons() {
@@ -35,6 +35,11 @@ function copyButtons() {
 		if (caption) caption.append(button)
 		else text.before(button)
 	}
+}
+
+// unfold opens the lists that the style sheet shows open where there is room.
+function unfold() {
+	for (const list of document.querySelectorAll("details.unfolds")) list.open ||= matchMedia("(min-width: 56rem)").matches
 }
 
 // keyboard: "/" leads to the search field, the arrows from there into the results and back.
@@ -123,6 +128,18 @@ function suggestions() {
 		if (option) take(option)
 	})
 	new MutationObserver(() => { if (typing && document.activeElement === field) { choose(-1); show(true) } }).observe(list, {childList: true})
+}
+
+// failedSearch says below the search field that results did not arrive while a person typed.
+function failedSearch() {
+	const told = document.getElementById("told")
+	if (!told) return
+	const show = failed => {
+		told.className = failed ? "notice" : "visually-hidden"
+		if (failed) told.textContent = "The search did not answer. Press Enter to search again."
+	}
+	for (const event of ["htmx:sendError", "htmx:timeout"]) document.addEventListener(event, () => show(true))
+	document.addEventListener("htmx:beforeSwap", event => show(!event.detail.shouldSwap))
 }
 
 // liveStatus follows the status of the server and shows it in place of the figures of the page.

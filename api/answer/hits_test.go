@@ -1,0 +1,22 @@
+package answer
+
+import "testing"
+
+// TestTruncateText checks that a text is cut between its words where it has any.
+func TestTruncateText(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		most int
+		want string
+	}{
+		{"a table for two", 15, "a table for two"},
+		{"body: party_size* (integer), contact_name (string)", 33, "body: party_size* (integer)…"},
+		{"a table for two people", 16, "a table for two…"},
+		{"abcdefghijklmnop", 6, "abcde…"},
+		{"予約を取り消す操作", 5, "予約を取…"},
+	} {
+		if got := truncateText(c.text, c.most); got != c.want {
+			t.Errorf("%q cut to %d is %q, want %q", c.text, c.most, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package web
+
+import (
+	"html/template"
+	"strconv"
+	"strings"
+
+	"gazetteer/census"
+	"gazetteer/conformance"
+	"gazetteer/fetch"
+	"gazetteer/web/agentpages"
+	"gazetteer/web/frame"
+	"gazetteer/web/plot"
+)
+
+// censusStates name the states of hosts as the definitions of the census do, with the words for a host
+// that is in a state and for one that is not.
+var censusStates = map[string]struct{ yes, no string }{
+	"reachable":   {"Reachable", "Not reachable"},
+	"well-formed": {"Well-formed", "Not well-formed"},
+	"conformant":  {"Conformant", "Not conformant"},
+	"consistent":  {"Consistent", "Not consistent"},
+	"answers":     {"Answers", "Does not answer"},
+}
+
+// stateClauses say how many hosts are in a state, after the number.
+var stateClauses = map[string]string{
+	"reachable":   "can be reached",
+	"well-formed": "have documents that can be read",
+	"conformant":  "keep to their drafts",
+	"consistent":  "have documents that agree",
+	"answers":     "answer today",
+}
+
+// censusWords are the words for values of the closed families, under the name of the family, a
+// colon and the value.
+var censusWords = map[string]string{
+	"class:publishes":          "Publishing",
+	"class:other-dialect":      "Another dialect",
+	"class:other-format":       "Another format",
+	"class:catch-all":          "Catch-all",
+	"class:withheld-by-robots": "Closed to robots",
+	"class:unreadable":         "Unreadable",
+	"class:failing":            "Failing",
+	"class:nothing":            "Nothing",
+	"class:silent":             "Silent",
+	"class:unvisited":          "Unvisited",
+	"class:unknown":            "Unknown",
+	"alias-only:yes":           "At /ai alone",
+	"alias-only:no":            "At /.well-known/ai",
+	"duplicate:yes":            "Duplicates",
+	"duplicate:no":             "No duplicate",
+	"robots:open":              "Open",
+	"robots:closed":            "Closed",
+	"robots:partly":            "Partly closed",
+	"robots:none":              "None",
+	"robots:failed":            "Not answered",
+}
+
+// describeFigure names the value of a family for people; a value that the program did not choose
+// stands for itself.
+func describeFigure(family, value string) string {
+	if word, ok := censusWords[family+":"+value]; ok {
+		return word
+	}
+	switch family {
+	case "state":
+		name, verdict, _ := strings.Cut(value, "=")
+		words, known := censusStates[name]
+		switch {
+		case !known:
+			return value
+		case verdict == string(conformance.No):
+			return words.no
+		case verdict == string(conformance.Unknown):
+			return words.yes + ": unknown"
+		}
+		return words.yes
+	case "format":
+		return formatWord(value)
+	case "formats":
+		parts := strings.Split(value, "+")
+		for i, kind := range parts {
+			parts[i] = formatWord(kind)
+		}
+		return strings.Join(parts, " + ")
+	case "outcome":
+		kind, outcome, _ := strings.Cut(value, " ")
+		return formatWord(kind) + ": " + lowerFirst(outcomeOf(fetch.Outcome(outcome)))
+	case "signal":
+		return agentpages.DescribeSignal(value)
+	}
+	return value
+}
+
+// formatWord names a format in few characters, for legends.
+func formatWord(kind string) string {
+	return strings.Replace(frame.KindName(kind), " document", "", 1)
+}
+
+// lowerFirst writes a phrase of ours inside of a sentence.
+func lowerFirst(s string) string { return strings.ToLower(s[:min(len(s), 1)]) + s[min(len(s), 1):] }
+
+// closedFamilies are the families of rows and columns whose values the program chooses.
+var closedFamilies = map[string]string{
+	"adoption": "format", "changes-by-week": "format", "states": "state", "classes": "class", // over time
+	"class": "class", "state": "state", "format": "format", "formats": "formats", "alias-only": "alias-only", "duplicate": "duplicate",
+	"robots": "robots", "outcome": "outcome", "changes": "format", "agents": "signal",
+}
+
+// maxDrawn is the number of bars of a drawing.
+const maxDrawn = 20
+
+// describeTable returns a table with words for people in place of the values of a closed family, and
+// its drawing.
+func describeTable(t census.Table) (census.Table, template.HTML) {
+	family, closed := closedFamilies[t.Name]
+	words := t
+	if t.Columns[0] == "date" {
+		words.Columns = append([]string{"Date"}, t.Columns[1:]...)
+		var legend []string
+		for i, name := range words.Columns[1:] {
+			words.Columns[i+1] = describeFigure(family, name)
+			legend = append(legend, ">"+strings.TrimSuffix(name, "=yes")+"<", ">"+words.Columns[i+1]+"<")
+		}
+		if t.Chart == nil {
+			return words, ""
+		}
+		return words, template.HTML(strings.NewReplacer(legend...).Replace(string(t.Chart.SVG())))
+	}
+	words.Rows = make([]census.Row, len(t.Rows))
+	var bars []plot.Bar
+	for i, row := range t.Rows {
+		label := describeFigure(family, row.Cells[0])
+		words.Rows[i] = census.Row{Cells: append([]string{label}, row.Cells[1:]...), Feature: row.Feature}
+		if n, err := strconv.Atoi(row.Cells[1]); err == nil && len(bars) < maxDrawn {
+			bars = append(bars, plot.Bar{Label: label, Value: float64(n)})
+		}
+	}
+	switch {
+	case t.Chart == nil:
+		return words, ""
+	case !closed || t.Name == "changes": // that draws shares, under names of formats
+		return words, t.Chart.SVG()
+	}
+	return words, plot.NewBars(t.Title, t.Columns[0], t.Columns[1], bars).SVG()
+}

@@ -1,0 +1,79 @@
+package web_test
+
+import (
+	"html"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"gazetteer/api/route"
+)
+
+// TestReferenceRequestsWork sends the requests about agents that the API reference shows, and checks
+// that it shows a request for every operation.
+func TestReferenceRequestsWork(t *testing.T) {
+	h := openTestServer(t)
+	get := func(address string) (status int, text string) {
+		response, err := http.Get(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		body, err := io.ReadAll(response.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return response.StatusCode, string(body)
+	}
+	examples, err := route.Examples()
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := regexp.MustCompile(`aria-label="Request">(curl [^<]*)</pre>`)
+	request := func(id string) string {
+		_, page := get(h.url + "/docs/" + id)
+		if found := shown.FindStringSubmatch(page); found != nil {
+			return html.UnescapeString(found[1])
+		}
+		t.Errorf("the reference shows no request for %s", id)
+		return ""
+	}
+	for _, id := range []string{"stream-changes", "status-stream", "openapi"} {
+		request(id)
+	}
+	_, agent := get(h.url + "/docs/agent")
+	for _, meaning := range []string{"the handle; null for none", "the parts of the score", "evidence says what it rests on"} {
+		if !strings.Contains(agent, meaning) {
+			t.Errorf("the members of an agent lack %q", meaning)
+		}
+	}
+	_, reference := get(h.url + "/docs")
+	if search, export := strings.Index(reference, `href="/docs/search"><code>`), strings.Index(reference, `href="/docs/export-operations"><code>`); search < 0 || export < search {
+		t.Errorf("the reference has the search at %d and the export at %d", search, export)
+	}
+	_, description := get(h.url + "/openapi.json")
+	if strings.Contains(description, `{"name":"operator"`) || strings.Contains(description, `"name":"operator","description"`) || !strings.Contains(description, `"name":"search"`) {
+		t.Error("the description has a tag without an operation, or lacks that of the search")
+	}
+	sent := 0
+	for id, e := range examples {
+		if e.Signed || e.Body != "" || !strings.Contains(e.Target, "AIR-") {
+			continue
+		}
+		line := request(id)
+		if strings.Contains(line, " -X ") {
+			continue
+		}
+		_, path, _ := strings.Cut(line, "https://gazetteer.test")
+		path, _, _ = strings.Cut(path, "'")
+		if status, text := get(h.url + path); status != http.StatusOK {
+			t.Errorf("the request of %s, %s, is answered with %d %.200s", id, path, status, text)
+		}
+		sent++
+	}
+	if sent < 10 {
+		t.Errorf("only %d requests are about agents", sent)
+	}
+}
