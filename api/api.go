@@ -92,7 +92,7 @@ type API struct {
 	toolsHTTP        *hosthttp.Handler
 }
 
-// New returns an API. It starts nothing: [Server] makes the server for its
+// New returns an API. It starts nothing: [route.NewServer] makes the server for its
 // handlers.
 func New(o Options) (*API, error) {
 	if o.Limits == nil {

@@ -9,8 +9,8 @@
 //     all errors, parameters, cursors, the response cache. Its package comment shows what a request
 //     passes through.
 //   - api/air has the routes of the agent registry.
-//   - this package has the rest: search.go and the files beside it for everybody, admin.go, blocks.go
-//     and compact.go for the operator.
+//   - api/feed has the feed of changes, api/operator the routes of the operator.
+//   - this package has the rest.
 //
 // Request bodies are read by the strict reader of package protocol, never by gin or huma.
 package api

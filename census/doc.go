@@ -14,10 +14,15 @@
 //	features.go  the table of families, and which features a host has
 //	figures.go   counts features, ages and changes
 //	series.go    the same over time, week by week
+//	compare.go   compares the versions of the last 30 days with the versions before them
 //	walk.go      the facts of all hosts of a store, one after the other
 //	tables.go    the figures as tables
+//	rows.go      the lines of the files of facts
+//	report.go    what the pages and the folder say about the tables
 //	folder.go    the folder: data, tables, plots, definitions, checksums
 //	live.go      the follower: opening, following, figures on request
 //	livehosts.go what the follower holds of each host, and how a record changes it
 //	livestats.go the figures that it makes of them every few seconds
+//	services.go  lists of services
+//	snapshot.go  the follower across a restart
 package census

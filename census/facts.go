@@ -216,12 +216,12 @@ func appendTurn(turns []Turn, r turnRecord) []Turn {
 	return append(turns, t)
 }
 
-// decodeRecord reads a stored record. Records are our own, so a text that is no record is damage.
+// decodeRecord reads a stored record. Records are our own, so a text that is not a record is damage.
 func decodeRecord(text []byte, into any) error {
 	return json.Unmarshal(text, into)
 }
 
-// decodeStandardRecord is decode for records with texts in base64 and other forms of encoding/json.
+// decodeStandardRecord is decodeRecord for records with texts in base64 and other forms of encoding/json.
 func decodeStandardRecord(text []byte, into any) error { return jsonv1.Unmarshal(text, into) }
 
 // blockRecord is the part of a crawler.Block that the census reads.
@@ -318,7 +318,7 @@ func countOperations(documents []Document) {
 	}
 }
 
-// leaveOut returns the verbs of a document without those of the operations at these places.
+// leaveOut returns the verbs of a document without the operations at these indexes.
 func leaveOut(d *Document, places map[int]int) []string {
 	if len(places) == 0 {
 		return d.Verbs

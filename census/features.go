@@ -288,7 +288,7 @@ func versionFeatures(versions []Version) []Feature {
 	return list
 }
 
-// observedFeatures are the features of a host that was observed for so many days.
+// observedFeatures are the features of a host that was observed for a number of days.
 func observedFeatures(days int) []Feature {
 	var list []Feature
 	for _, d := range survivalDays {

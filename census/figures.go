@@ -18,7 +18,7 @@ type Figures struct {
 	HistoryFrom time.Time
 	Hosts       int // known
 	Visited     int
-	Services    int // hosts with a current document that is no alias
+	Services    int // hosts with a current document that is not an alias
 	Documents   int
 	Operations  int
 	Versions    int
@@ -65,7 +65,7 @@ type SeverityCount struct {
 // AgentFigures count registered agents by strength of evidence.
 type AgentFigures struct {
 	Active int
-	// Signals says how many active agents hold a signal, Strength how many hold so many signals.
+	// Signals says how many active agents hold a signal, Strength how many hold a number of signals.
 	Signals  map[string]int
 	Strength map[int]int
 }

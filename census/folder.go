@@ -184,7 +184,7 @@ func (w *folderWriter) writeFile(name, text string) error {
 	if err != nil {
 		return err
 	}
-	f.WriteString(text) // finish has the error
+	f.WriteString(text) // closeSynced returns the error
 	return f.closeSynced()
 }
 

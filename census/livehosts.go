@@ -126,7 +126,8 @@ func (l *Live) decodeChange(ctx context.Context, r store.Record) (d decoded, ok 
 	return d, len(d.parts) > 1, nil
 }
 
-// decodeDocument reads a document, and what the host's other document describes that it describes, too.
+// decodeDocument reads a document, and finds the operations that another document of the host also
+// describes.
 func (l *Live) decodeDocument(ctx context.Context, r store.Record, d *decoded) error {
 	var documents []Document
 	if !d.deleted {
@@ -159,17 +160,17 @@ func (l *Live) decodeDocument(ctx context.Context, r store.Record, d *decoded) e
 	yields, _ := entry.TwinKinds()
 	repeated := findTwins(documents)
 	for i := range documents {
-		document := &documents[i]
-		document.Counted = document.Verbs
-		if document.Kind == string(yields) {
-			document.Counted = leaveOut(document, repeated)
+		doc := &documents[i]
+		doc.Counted = doc.Verbs
+		if doc.Kind == string(yields) {
+			doc.Counted = leaveOut(doc, repeated)
 		}
-		document.operations = nil
+		doc.operations = nil
 		switch {
-		case document.Kind == d.parts[2]:
-			d.document = document
-		case document.Kind == string(yields):
-			d.yielding = document
+		case doc.Kind == d.parts[2]:
+			d.document = doc
+		case doc.Kind == string(yields):
+			d.yielding = doc
 		}
 	}
 	return nil
@@ -266,7 +267,7 @@ func (l *Live) applyChange(d *decoded, touched map[uint32]bool) {
 			}
 		}
 	case store.VersionPrefix:
-		l.takeVersion(h, d)
+		l.addVersion(h, d)
 		l.uncompared[id] = true
 	case store.TurnPrefix:
 		if len(d.parts) != 3 {
@@ -284,7 +285,7 @@ func (l *Live) applyChange(d *decoded, touched map[uint32]bool) {
 	}
 }
 
-func (l *Live) takeVersion(h *liveHost, d *decoded) {
+func (l *Live) addVersion(h *liveHost, d *decoded) {
 	if len(d.parts) != 4 {
 		return
 	}
@@ -426,8 +427,8 @@ func (h *liveHost) storedVersions(since time.Time) []Version {
 	return list
 }
 
-// Hosts returns hosts that have a feature, in the order in which this server first read them, from
-// the one behind a place on; the place of the last of them, and how many there are in all.
+// Hosts returns up to limit hosts with a feature after a position, the position of the last one, and the
+// total. Their order is the one in which this server first read them.
 func (l *Live) Hosts(f Feature, after uint32, limit int) (hosts []string, last uint32, total int) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()

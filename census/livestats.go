@@ -82,7 +82,7 @@ func (l *Live) refreshFigures() {
 	l.mu.RUnlock()
 	l.mu.Lock()
 	for i, n := range observed {
-		if int(n) < len(l.names) && l.names[n] == observedFeature(survivalDays[i]) { // else the store is read anew
+		if int(n) < len(l.names) && l.names[n] == observedFeature(survivalDays[i]) { // else the store is read again
 			l.hosts[n] = hosts[n]
 		}
 	}

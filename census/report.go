@@ -43,7 +43,7 @@ func sampleRows(t Table) []Row {
 	return rows
 }
 
-// DescribeDate names a whole day without a time: the census of today has a time that is still to come.
+// DescribeDate names a whole day without a time: today's census ends in the future.
 func DescribeDate(at time.Time) string {
 	if at.Format(time.TimeOnly) == "23:59:59" {
 		return at.Format("2 January 2006 (UTC)")
@@ -185,7 +185,7 @@ The census counts the records up to %s. %s
 - A **host** is a network host that the crawler knows. Hosts whose owners opted out are in no file;
   only their number is told.
 - A **document** is current if the host published it at the date. For a date in the past it is the
-  version that was current then, read again by the rules of today. A document that was withdrawn
+  version that was current then, read again by the current rules. A document that was withdrawn
   before the date is in ` + "`versions.csv` and `spans.csv`" + `, and in no figure of the date.
 - The **standing** of a host (its class and the five states) is judged by its last visit up to the
   date (` + "`judged_from` is `visit`" + `). If the host was visited again after the date, it is that of the last

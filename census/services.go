@@ -98,7 +98,7 @@ const maxListedName = 100
 func (l *Live) Services(q ServiceQuery) ServiceList {
 	lst := l.currentListing()
 	l.mu.RLock()
-	if lst.ids != l.owner { // the store is read anew
+	if lst.ids != l.owner { // the store is read again
 		l.mu.RUnlock()
 		lst = l.makeListing()
 		l.mu.RLock()

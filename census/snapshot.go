@@ -18,14 +18,14 @@ import (
 )
 
 // snapshotFormat is the number of the layout of a snapshot, and of the rule by which operations of two
-// documents are the same. Another number is no use.
+// documents are the same. A snapshot with another number is not read.
 const snapshotFormat = 5
 
 // snapshotHead begins a snapshot; the hosts follow.
 type snapshotHead struct {
 	Format int
 	Cursor store.Cursor
-	// Rules is the diff.Revision that the severities of the versions are by.
+	// Rules is the diff.RulesVersion that the severities of the versions are by.
 	Rules     int
 	Features  []Feature
 	Standings []conformance.Standing
@@ -87,7 +87,7 @@ func (l *Live) readSnapshot() error {
 		if err := l.checkNumbers(h); err != nil {
 			return err
 		}
-		if head.Rules != diff.Revision {
+		if head.Rules != diff.RulesVersion {
 			for i := range h.Versions {
 				h.Versions[i].Severity = ""
 			}
@@ -103,7 +103,7 @@ func (l *Live) readSnapshot() error {
 	return nil
 }
 
-// checkNumbers holds a host of a snapshot against the lists of the snapshot.
+// checkNumbers compares a host of a snapshot with the lists of the snapshot.
 func (l *Live) checkNumbers(h *liveHost) error {
 	lists := [][]uint32{h.Visit}
 	for _, d := range h.Documents {
@@ -167,7 +167,7 @@ func (l *Live) encodeSnapshot(file *os.File) error {
 		return errors.Join(packed.Close(), errNotRead)
 	}
 	encoder := gob.NewEncoder(packed)
-	head := snapshotHead{Format: snapshotFormat, Cursor: l.position.Cursor(), Rules: diff.Revision, Features: l.names, Standings: l.turnsOf, Agents: l.agents, Blocks: map[string]blockSnapshot{}}
+	head := snapshotHead{Format: snapshotFormat, Cursor: l.position.Cursor(), Rules: diff.RulesVersion, Features: l.names, Standings: l.turnsOf, Agents: l.agents, Blocks: map[string]blockSnapshot{}}
 	for host, b := range l.blocks {
 		head.Blocks[host] = blockSnapshot{b.By}
 	}
@@ -194,7 +194,7 @@ func (l *Live) encodeSnapshot(file *os.File) error {
 // errNotRead says that the store was not read to its end yet.
 var errNotRead = errors.New("the store has not been read yet")
 
-// isEmpty reports whether nothing is known of a host any more.
+// isEmpty reports whether nothing is known about a host.
 func (h *liveHost) isEmpty() bool {
 	return !h.Known && len(h.Documents) == 0 && len(h.Versions) == 0 && len(h.Turns) == 0
 }

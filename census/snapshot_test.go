@@ -28,7 +28,7 @@ func TestSnapshotOfOtherRules(t *testing.T) {
 	for _, c := range []struct {
 		rules int
 		want  string
-	}{{diff.Revision, "high"}, {diff.Revision - 1, ""}, {0, ""}} {
+	}{{diff.RulesVersion, "high"}, {diff.RulesVersion - 1, ""}, {0, ""}} {
 		path := filepath.Join(t.TempDir(), "census.snapshot")
 		file, err := os.Create(path)
 		if err != nil {

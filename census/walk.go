@@ -153,7 +153,7 @@ func (l *recordList) reversedHost() string {
 	return name
 }
 
-// collectHost appends the records of a host, of which the list has none that lie before it.
+// collectHost appends the records of a host whose records come next in the list.
 func (l *recordList) collectHost(reversed string, into *[]store.Record, damaged *int) error {
 	for l.more {
 		name := l.reversedHost()
@@ -373,7 +373,7 @@ func (w *walker) readDocuments(ctx context.Context, r *hostRecords, h *Facts) (d
 		if err != nil {
 			return 0, err
 		}
-		// An error means that the bytes are gone or of a format that is not read any more.
+		// An error means that the bytes are gone or of a format that is no longer read.
 		d, err := document.Read(document.Input{Kind: document.Kind(record.Kind), Host: h.Host, URL: last.url, MediaType: record.MediaType, FetchedAt: last.Seen, Bytes: body})
 		if body == nil || err != nil {
 			damaged++

@@ -178,7 +178,7 @@ func (p *projection) readBlob(ctx context.Context, digest string) ([]byte, error
 	return record.Value, nil
 }
 
-// exceptTexts returns the texts that others lack, at most so many.
+// exceptTexts returns the texts that others lack, not more than most.
 func exceptTexts(texts, others []string, most int) []string {
 	var rest []string
 	for _, t := range texts {

@@ -22,9 +22,9 @@
 //
 // # Rebuilding
 //
-// A feed whose file is lost, damaged or of another store is made again from what the store still has:
+// A feed whose file is lost, damaged or of another store is rebuilt from what the store still has:
 // every version of every document, the removals that are not forgotten, every entry of every agent.
-// A document that went and came back with the same bytes in between is then one item less. The
-// severities of the new items are by the rules of today, [diff.Revision]; otherwise an item keeps the
-// severity that its readers have seen.
+// A document that disappeared and returned unchanged then has one item fewer. The severities of the
+// new items are by the current rules, [diff.RulesVersion]; otherwise an item keeps the severity that its
+// readers have seen.
 package changefeed

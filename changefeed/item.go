@@ -70,7 +70,7 @@ const (
 // An Item is one event. Its texts can be untrusted: escape them on output. They contain no control
 // characters.
 type Item struct {
-	// Position is where the item stands in the feed, from 1.
+	// Position is the place of the item in the feed, from 1.
 	Position uint64 `json:"-"`
 	// ID names the item permanently, also after the feed was rebuilt: a UUID as a URN.
 	ID   string `json:"id" doc:"names the item permanently"`

@@ -503,7 +503,7 @@ func (p *projection) applyTo(all *postings) {
 	all.dropDeadPositions()
 }
 
-// limitTexts sorts texts, and returns each once and at most so many.
+// limitTexts sorts texts, and returns each once, not more than most.
 func limitTexts(texts []string, most int) []string {
 	slices.Sort(texts)
 	texts = slices.Compact(texts)

@@ -70,7 +70,7 @@ func TestHostsWithOneAnswerForAllPaths(t *testing.T) {
 					t.Error("a document is stored exactly when it is believed")
 				}
 				w.wantPolite(0)
-				w.wantLedgers()
+				w.wantCrawlLogs()
 				if c.outcome != fetch.OK {
 					return
 				}

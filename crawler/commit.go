@@ -36,7 +36,7 @@ const (
 	batchLinger = 250 * time.Millisecond
 	firstLinger = 4 * time.Millisecond
 	batchBytes  = 16 << 20 // of documents
-	batchFound  = 5_000    // links, each of which may be two writes, and ledgers
+	batchFound  = 5_000    // links, each of which may be two writes, and crawl logs
 
 	maxDepth   = 3   // links from a seed that are followed
 	maxDomains = 16  // registrable domains that one document may add
@@ -92,7 +92,7 @@ func (v *visit) countWeight() (bytes, links int) {
 		bytes += v.docs[kind].Size
 		links += min(len(v.docs[kind].Links), fetch.MaxLinks)
 	}
-	links += len(v.ledger)
+	links += len(v.crawlLog)
 	return bytes, links
 }
 
@@ -100,7 +100,7 @@ func (v *visit) countWeight() (bytes, links int) {
 // cannot be written at all, the visits are written one by one, so that only the visit concerned is
 // affected.
 func (c *Crawler) commitBatch(ctx context.Context, stopping <-chan struct{}, visits []*visit) error {
-	visits = slices.DeleteFunc(slices.Clone(visits), func(v *visit) bool { return v.err != nil || !v.later.IsZero() && len(v.ledger) == 0 })
+	visits = slices.DeleteFunc(slices.Clone(visits), func(v *visit) bool { return v.err != nil || !v.later.IsZero() && len(v.crawlLog) == 0 })
 	if len(visits) == 0 {
 		return nil
 	}
@@ -120,7 +120,7 @@ func (c *Crawler) commitBatch(ctx context.Context, stopping <-chan struct{}, vis
 func (c *Crawler) commitOne(ctx context.Context, stopping <-chan struct{}, v *visit) error {
 	var err error
 	for range 8 {
-		if v.cut {
+		if v.interrupted {
 			return c.applyPatiently(ctx, stopping, []*visit{v})
 		}
 		if err = c.rebaseVisit(ctx, v); isFatal(err) {
@@ -220,7 +220,7 @@ type batch struct {
 	hosts   map[string]*hostWrite   // the records to be written, by host
 	domains map[string]*domainWrite // by registrable domain
 	blobs   map[string]bool         // digests written already
-	swept   map[string]bool         // keys of ledgers deleted already
+	swept   map[string]bool         // keys of crawl logs deleted already
 	writes  []store.Write
 }
 
@@ -241,16 +241,16 @@ type hostWrite struct {
 func (b *batch) buildWrites(ctx context.Context, visits []*visit) ([]store.Write, error) {
 	for _, v := range visits {
 		v.result.New = nil
-		if v.cut {
+		if v.interrupted {
 			continue
 		}
 		b.hosts[v.host.Name] = &hostWrite{host: &v.host, seq: v.seq, visit: v}
 	}
 	for _, v := range visits {
-		if err := b.ledgerWrites(ctx, v); err != nil {
+		if err := b.crawlLogWrites(ctx, v); err != nil {
 			return nil, err
 		}
-		if v.cut {
+		if v.interrupted {
 			continue
 		}
 		if err := b.writeDocuments(ctx, v); err != nil {
@@ -259,8 +259,8 @@ func (b *batch) buildWrites(ctx context.Context, visits []*visit) ([]store.Write
 		if err := b.writeTurn(v); err != nil {
 			return nil, err
 		}
-		budget := maxReached
-		if err := b.followLinks(ctx, b.hosts[v.host.Name], v, &budget); err != nil {
+		left := maxReached
+		if err := b.followLinks(ctx, b.hosts[v.host.Name], v, &left); err != nil {
 			return nil, err
 		}
 	}
@@ -359,7 +359,7 @@ func (b *batch) writeBlob(ctx context.Context, digest string, body []byte) error
 // A known host that is now closer to a seed gets the smaller depth, and so do the hosts that its
 // own documents link to: the set of hosts reached does not depend on the order of visits. v is the
 // visit that found the links.
-func (b *batch) followLinks(ctx context.Context, w *hostWrite, v *visit, budget *int) error {
+func (b *batch) followLinks(ctx context.Context, w *hostWrite, v *visit, left *int) error {
 	if w.host.Depth >= maxDepth {
 		return nil
 	}
@@ -370,10 +370,10 @@ func (b *batch) followLinks(ctx context.Context, w *hostWrite, v *visit, budget 
 	for _, d := range docs {
 		added := map[string]bool{}
 		for _, name := range relatedHosts(d) {
-			if *budget == 0 {
+			if *left == 0 {
 				return nil
 			}
-			*budget--
+			*left--
 			known, err := b.lookupHost(ctx, name)
 			if err != nil {
 				return err
@@ -397,7 +397,7 @@ func (b *batch) followLinks(ctx context.Context, w *hostWrite, v *visit, budget 
 			}
 			known.host.Depth, known.host.FoundOn = w.host.Depth+1, w.host.Name
 			b.hosts[name] = known
-			if err := b.followLinks(ctx, known, v, budget); err != nil {
+			if err := b.followLinks(ctx, known, v, left); err != nil {
 				return err
 			}
 		}

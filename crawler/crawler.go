@@ -81,7 +81,7 @@ func New(o Options) (*Crawler, error) {
 	transport, err := fetch.NewTransport(fetch.Options{
 		Guard: o.Guard, Dial: o.Dial, Resolver: o.Resolver, Roots: o.Roots, Ports: o.Ports, UserAgent: o.UserAgent,
 		Timeout: o.Timeout, ConnectTimeout: o.ConnectTimeout, TLSTimeout: o.TLSTimeout, IdleTimeout: o.IdleTimeout,
-		VerifyWholeChains: o.VerifyWholeChains, Now: o.Now,
+		VerifyFullChains: o.VerifyFullChains, Now: o.Now,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("crawler: %w", err)
@@ -91,9 +91,9 @@ func New(o Options) (*Crawler, error) {
 		dir: o.Dir, journal: journal.New(o.Log), maxCrawlDelay: o.MaxCrawlDelay, formats: o.Formats,
 		sessionTime: o.SessionTimeout, grace: o.Grace, observe: o.Observe, now: o.Now,
 		politeness: politeness.New(politeness.Limits{
-			Host:     politeness.Limit{Interval: o.HostInterval, AtOnce: o.HostAtOnce},
-			Domain:   politeness.Limit{Interval: o.DomainInterval, AtOnce: o.DomainAtOnce},
-			Address:  politeness.Limit{Interval: o.AddressInterval, AtOnce: o.AddressAtOnce},
+			Host:     politeness.Limit{Interval: o.HostInterval, Concurrency: o.HostConcurrency},
+			Domain:   politeness.Limit{Interval: o.DomainInterval, Concurrency: o.DomainConcurrency},
+			Address:  politeness.Limit{Interval: o.AddressInterval, Concurrency: o.AddressConcurrency},
 			Networks: o.Networks,
 			Rate:     o.Rate,
 		}),
@@ -188,7 +188,7 @@ func (c *Crawler) visitHost(starting, ctx context.Context, e *frontier.DueHost, 
 	case v == nil:
 		return nil
 	}
-	if v.cut && v.later.IsZero() { // the crawler stops; if there is space, the requests are recorded
+	if v.interrupted && v.later.IsZero() { // the crawler stops; if there is space, the requests are recorded
 		select {
 		case visits <- v:
 		default:

@@ -416,7 +416,7 @@ func TestUnstorableVisitAffectsItsHostOnly(t *testing.T) {
 		w.site("a.test", map[string]http.Handler{aiPath: json200(ai("A"))})
 		w.site("b.test", map[string]http.Handler{aiPath: json200(ai("B"))})
 		w.runFaulty(func(_ *world, writes []store.Write) error {
-			if slices.ContainsFunc(writes, func(w store.Write) bool { return strings.HasPrefix(w.Key, store.LedgerOf("a.test")) }) {
+			if slices.ContainsFunc(writes, func(w store.Write) bool { return strings.HasPrefix(w.Key, store.CrawlLogOf("a.test")) }) {
 				return store.ErrInvalid
 			}
 			return nil
@@ -432,7 +432,7 @@ func TestUnstorableVisitAffectsItsHostOnly(t *testing.T) {
 }
 
 // The longest names there are fit into every key of the store, two at once, too:
-// the ledger of a host has the name of the host whose visit led there.
+// the crawl log of a host has the name of the host whose visit led there.
 func TestLongestNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

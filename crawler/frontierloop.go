@@ -57,7 +57,7 @@ func (o *frontierLoop) handOutHosts(ctx, working context.Context, done <-chan []
 }
 
 // busyPause is the time until the load of a busy machine is checked again. On a busy machine
-// busyVisits visits still run: a flood of other work slows the crawl down, but does not stop it.
+// visitsWhileBusy visits still run: a flood of other work slows the crawl down, but does not stop it.
 const (
 	busyPause       = 5 * time.Millisecond
 	visitsWhileBusy = 32
@@ -116,7 +116,7 @@ func (o *frontierLoop) takeBackVisits(batch []*visit) {
 	hosts := make([]string, 0, len(batch))
 	for _, v := range batch {
 		hosts = append(hosts, v.entry.Name)
-		if v.cut && v.later.IsZero() {
+		if v.interrupted && v.later.IsZero() {
 			continue // the host stays due
 		}
 		if !v.later.IsZero() {

@@ -341,11 +341,11 @@ func TestHostileAnswers(t *testing.T) {
 					t.Errorf("the request after it is %q (%s)", next.Outcome, next.Detail)
 				}
 				asked := 0
-				for _, e := range w.ledger("bad.test") {
+				for _, e := range w.crawlLog("bad.test") {
 					asked += len(e.Requests)
 				}
 				if seen := len(w.asked()) - 3; asked != seen { // good.test was asked three times
-					t.Errorf("the host saw %d requests, its ledger has %d", seen, asked)
+					t.Errorf("the host saw %d requests, its crawl log has %d", seen, asked)
 				}
 				w.wantPolite(0)
 			})

@@ -42,7 +42,7 @@ func TestInternet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.opts.Workers, w.opts.HostInterval, w.opts.DomainInterval = 256, time.Second, 2*time.Second
-		w.opts.AddressInterval, w.opts.AddressAtOnce = 200*time.Millisecond, 2
+		w.opts.AddressInterval, w.opts.AddressConcurrency = 200*time.Millisecond, 2
 		names := resolver{}
 		w.opts.Resolver = names
 		forbidding := map[string]bool{}
@@ -120,7 +120,7 @@ func TestInternet(t *testing.T) {
 				t.Errorf("%s was visited again after %v, by %d at once; want %v and %d", what, gap, atOnce, c.gap, c.atOnce)
 			}
 		}
-		w.wantLedgers()
+		w.wantCrawlLogs()
 		t.Logf("%d hosts, %d requests in 50 hours", hosts, len(w.net.Requests()))
 	})
 }

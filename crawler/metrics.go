@@ -18,8 +18,8 @@ type Metrics struct {
 	WireBytes int64 `json:"wire_bytes"`
 	// RobotsRefusals counts fetches that a robots.txt forbade.
 	RobotsRefusals int `json:"robots_refusals"`
-	// Waits counts visits that were postponed because their address had no free turn. Waited is the
-	// total time that visits spent waiting for turns, intervals and connections.
+	// Waits counts visits that were postponed because their address had no free slot. Waited is the
+	// total time that visits spent waiting for slots, intervals and connections.
 	Waits  int           `json:"waits"`
 	Waited time.Duration `json:"waited_ns"`
 	// QueueAge is the time for which the next host has been due: the lag of the crawler.

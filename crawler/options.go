@@ -31,9 +31,9 @@ type Options struct {
 	// Resolver finds the addresses that politeness counts where Dial replaces the Guard. Without a
 	// Resolver, politeness does not count by address in that case.
 	Resolver fetch.Resolver
-	// VerifyWholeChains is the option of [fetch.Options].
-	VerifyWholeChains bool
-	UserAgent         string // "Gazetteer/0.1"; robots.txt knows us as [fetch.RobotsToken]
+	// VerifyFullChains is the option of [fetch.Options].
+	VerifyFullChains bool
+	UserAgent        string // "Gazetteer/0.1"; robots.txt knows us as [fetch.RobotsToken]
 	// Workers is the number of concurrent visits, 2,048 by default. A worker that waits for a
 	// silent host takes about 40 kB of memory and no processor time.
 	Workers int
@@ -46,12 +46,12 @@ type Options struct {
 
 	// Politeness limits: the interval between the starts of two visits to one host, registrable
 	// domain or address, and the number of concurrent visits.
-	HostInterval    time.Duration // 1 s
-	HostAtOnce      int           // 1
-	DomainInterval  time.Duration // 2 s
-	DomainAtOnce    int           // 1
-	AddressInterval time.Duration // 100 ms; of an IPv4 address or an IPv6 /64
-	AddressAtOnce   int           // 8
+	HostInterval       time.Duration // 1 s
+	HostConcurrency    int           // 1
+	DomainInterval     time.Duration // 2 s
+	DomainConcurrency  int           // 1
+	AddressInterval    time.Duration // 100 ms; of an IPv4 address or an IPv6 /64
+	AddressConcurrency int           // 8
 	// Networks are exceptions for ranges of addresses, such as those of a large CDN. The first
 	// range that contains an address applies.
 	Networks      []politeness.NetworkLimit
@@ -91,9 +91,9 @@ func (o *Options) setDefaults() {
 	orDuration(&o.SessionTimeout, 2*time.Minute)
 	orDuration(&o.Grace, 10*time.Second)
 	o.UserAgent = cmp.Or(o.UserAgent, fetch.RobotsToken+"/0.1")
-	o.HostAtOnce = cmp.Or(o.HostAtOnce, 1)
-	o.DomainAtOnce = cmp.Or(o.DomainAtOnce, 1)
-	o.AddressAtOnce = cmp.Or(o.AddressAtOnce, 8)
+	o.HostConcurrency = cmp.Or(o.HostConcurrency, 1)
+	o.DomainConcurrency = cmp.Or(o.DomainConcurrency, 1)
+	o.AddressConcurrency = cmp.Or(o.AddressConcurrency, 8)
 	if o.Rate == 0 {
 		o.Rate = 200
 	}

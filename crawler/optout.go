@@ -113,7 +113,7 @@ func (c *Crawler) Blocks(ctx context.Context) ([]Block, error) {
 }
 
 // Block stops all visits to a host and removes its published data, with the histories of its
-// documents and states and the bytes that no other host publishes; its ledger stays. A running
+// documents and states and the bytes that no other host publishes; its crawl log stays. A running
 // visit leaves no trace in the store. The error is a *[fetch.HostError] for a bad host name, or one
 // of the store.
 func (c *Crawler) Block(ctx context.Context, b Block) error {
@@ -236,7 +236,7 @@ func (c *Crawler) removeUnusedBlobs(ctx context.Context, digests map[string]bool
 }
 
 // Unblock allows visits to a host again, once somebody names it. Unblocking a host that is not
-// blocked is no error.
+// blocked is not an error.
 func (c *Crawler) Unblock(ctx context.Context, host string) error {
 	name, err := fetch.CheckHost(host)
 	if err != nil {

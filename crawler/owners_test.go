@@ -16,10 +16,10 @@ import (
 	"gazetteer/store"
 )
 
-// ledger reads what a host was asked, oldest first.
-func (w *world) ledger(host string) []crawler.LedgerEntry {
+// crawlLog reads what a host was asked, oldest first.
+func (w *world) crawlLog(host string) []crawler.CrawlLogEntry {
 	w.t.Helper()
-	entries, err := w.crawler.Ledger(w.t.Context(), host, time.Time{}, 1000)
+	entries, err := w.crawler.CrawlLog(w.t.Context(), host, time.Time{}, 1000)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -27,15 +27,15 @@ func (w *world) ledger(host string) []crawler.LedgerEntry {
 	return entries
 }
 
-// wantLedgers compares the ledgers with what the servers saw.
-func (w *world) wantLedgers() {
+// wantCrawlLogs compares the crawl logs with what the servers saw.
+func (w *world) wantCrawlLogs() {
 	w.t.Helper()
 	seen, told := map[string][]string{}, map[string][]string{}
 	for _, q := range w.net.Requests() {
 		seen[q.Host] = append(seen[q.Host], fmt.Sprintf("%s %d", q.Path, q.Status))
 	}
 	for host := range seen {
-		for _, e := range w.ledger(host) {
+		for _, e := range w.crawlLog(host) {
 			if e.Host != host || e.Why == "" || e.At.IsZero() {
 				w.t.Errorf("%s: entry %+v", host, e)
 			}
@@ -49,12 +49,12 @@ func (w *world) wantLedgers() {
 		slices.Sort(seen[host])
 		slices.Sort(told[host])
 		if !slices.Equal(seen[host], told[host]) {
-			w.t.Errorf("%s was asked %q, its ledger has %q", host, seen[host], told[host])
+			w.t.Errorf("%s was asked %q, its crawl log has %q", host, seen[host], told[host])
 		}
 	}
 }
 
-func TestLedgerHoldsEveryRequest(t *testing.T) {
+func TestCrawlLogHoldsEveryRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.site("a.test", map[string]http.Handler{aiPath: redirect("https://b.test/doc"), summaryPath: page{status: 503}, "/x": nil})
@@ -63,22 +63,22 @@ func TestLedgerHoldsEveryRequest(t *testing.T) {
 		w.crawl("a.test", "b.test")
 		time.Sleep(20 * time.Minute) // two more tries for the summary
 		synctest.Wait()
-		w.wantLedgers()
-		first := w.ledger("a.test")[0]
+		w.wantCrawlLogs()
+		first := w.crawlLog("a.test")[0]
 		if !strings.HasPrefix(first.Why, "a first visit") || first.Visited != "a.test" {
 			t.Errorf("first entry %+v", first)
 		}
-		if e := w.ledger("a.test")[1]; !strings.HasPrefix(e.Why, "another try: the last answer was server-error") {
+		if e := w.crawlLog("a.test")[1]; !strings.HasPrefix(e.Why, "another try: the last answer was server-error") {
 			t.Errorf("second entry %+v", e)
 		}
 		led := false
-		for _, e := range w.ledger("b.test") {
+		for _, e := range w.crawlLog("b.test") {
 			for _, r := range e.Requests {
 				led = led || e.Visited == "a.test" && strings.Contains(r.Why, "a redirect led here")
 			}
 		}
 		if !led {
-			t.Errorf("the ledger of b.test does not tell of the visit to a.test: %+v", w.ledger("b.test"))
+			t.Errorf("the crawl log of b.test does not tell of the visit to a.test: %+v", w.crawlLog("b.test"))
 		}
 
 		// Entries stay for 90 days and no longer, across restarts.
@@ -86,16 +86,16 @@ func TestLedgerHoldsEveryRequest(t *testing.T) {
 		w.run()
 		time.Sleep(80 * 24 * time.Hour)
 		synctest.Wait()
-		w.wantLedgers()
+		w.wantCrawlLogs()
 		time.Sleep(100 * 24 * time.Hour)
 		synctest.Wait()
-		for _, e := range w.ledger("b.test") {
-			if age := time.Since(e.At); age > crawler.LedgerAge {
+		for _, e := range w.crawlLog("b.test") {
+			if age := time.Since(e.At); age > crawler.CrawlLogAge {
 				t.Errorf("an entry is %v old", age)
 			}
 		}
-		old := store.LedgerKey("b.test", time.Now().Add(-crawler.LedgerAge-35*24*time.Hour), "")
-		for r := range w.store.List(t.Context(), store.LedgerOf("b.test"), "") {
+		old := store.CrawlLogKey("b.test", time.Now().Add(-crawler.CrawlLogAge-35*24*time.Hour), "")
+		for r := range w.store.List(t.Context(), store.CrawlLogOf("b.test"), "") {
 			if r.Key < old {
 				t.Errorf("%s is still stored", r.Key)
 			}
@@ -104,24 +104,24 @@ func TestLedgerHoldsEveryRequest(t *testing.T) {
 		if err := w.crawler.Record(t.Context(), "somebody had it checked", fetch.Made{At: time.Now(), URL: "https://b.test:443/doc", Status: 200}); err != nil {
 			t.Fatal(err)
 		}
-		all := w.ledger("b.test")
+		all := w.crawlLog("b.test")
 		if last := all[len(all)-1]; last.Why != "somebody had it checked" || last.Requests[0].Status != 200 {
 			t.Errorf("recorded %+v", last)
 		}
-		two, err := w.crawler.Ledger(t.Context(), "b.test", all[len(all)-1].At, 2)
+		two, err := w.crawler.CrawlLog(t.Context(), "b.test", all[len(all)-1].At, 2)
 		if err != nil || len(two) != 2 || !two[0].At.Equal(all[len(all)-2].At) || !two[1].At.Equal(all[len(all)-3].At) {
 			t.Errorf("the two before the last are %+v, %v", two, err)
 		}
 		var wrong *fetch.HostError
-		if _, err := w.crawler.Ledger(t.Context(), "10.0.0.1", time.Time{}, 1); !errors.As(err, &wrong) {
-			t.Errorf("the ledger of what is no host: %v", err)
+		if _, err := w.crawler.CrawlLog(t.Context(), "10.0.0.1", time.Time{}, 1); !errors.As(err, &wrong) {
+			t.Errorf("the crawl log of what is no host: %v", err)
 		}
 	})
 }
 
-// TestLedgerOfInterruptedVisits checks that the ledger has the requests of a visit that the end of
+// TestCrawlLogOfInterruptedVisits checks that the crawl log has the requests of a visit that the end of
 // the crawler interrupted.
-func TestLedgerOfInterruptedVisits(t *testing.T) {
+func TestCrawlLogOfInterruptedVisits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.site("slow.test", map[string]http.Handler{aiPath: http.HandlerFunc(silent)})
@@ -133,9 +133,9 @@ func TestLedgerOfInterruptedVisits(t *testing.T) {
 		w.halt()
 		w.run()
 		synctest.Wait()
-		e := w.ledger("slow.test")
+		e := w.crawlLog("slow.test")
 		if len(e) == 0 || len(e[0].Requests) != 2 || e[0].Requests[0].Status != 404 || e[0].Requests[1].Status != 0 {
-			t.Errorf("the ledger is %+v", e)
+			t.Errorf("the crawl log is %+v", e)
 		}
 	})
 }
@@ -164,8 +164,8 @@ func TestBlockedHostsAreNotVisited(t *testing.T) {
 					t.Errorf("%s is still stored", r.Key)
 				}
 			}
-			if len(w.ledger(host)) == 0 {
-				t.Errorf("the ledger of %s is gone", host)
+			if len(w.crawlLog(host)) == 0 {
+				t.Errorf("the crawl log of %s is gone", host)
 			}
 		}
 		if w.stored("b.test", document.AI) == nil {

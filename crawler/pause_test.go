@@ -59,7 +59,7 @@ func TestPausesDoNotCountAsFailures(t *testing.T) {
 	})
 }
 
-// TestPauseWatch checks that ticks that come in time are no pause, also long after; a late one is.
+// TestPauseWatch checks that ticks that come in time are not a pause, also long after; a late one is.
 func TestPauseWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w pauseWatch

@@ -83,8 +83,8 @@ func (w *world) overlap(key func(host string) string) (gap time.Duration, atOnce
 func TestRateOfAddressIsLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		w.opts.Workers, w.opts.AddressInterval, w.opts.AddressAtOnce = 64, time.Second, 2
-		w.opts.Networks = []politeness.NetworkLimit{{Network: netip.MustParsePrefix("198.51.100.0/24"), Limit: politeness.Limit{Interval: 100 * time.Millisecond, AtOnce: 3}}}
+		w.opts.Workers, w.opts.AddressInterval, w.opts.AddressConcurrency = 64, time.Second, 2
+		w.opts.Networks = []politeness.NetworkLimit{{Network: netip.MustParsePrefix("198.51.100.0/24"), Limit: politeness.Limit{Interval: 100 * time.Millisecond, Concurrency: 3}}}
 		names := resolver{"hub.test.": {netip.MustParseAddr("192.0.2.1")}}
 		w.opts.Resolver = names
 		group := func(host string) string {
@@ -127,8 +127,8 @@ func TestRateOfAddressIsLimited(t *testing.T) {
 		begun := time.Now()
 		w.crawl(append(crowded, alone...)...)
 		for addr, want := range map[string]politeness.Limit{
-			"192.0.2.1": {Interval: time.Second, AtOnce: 2}, "2001:db8:1:1::/64": {Interval: time.Second, AtOnce: 2},
-			"198.51.100.7": {Interval: 100 * time.Millisecond, AtOnce: 3},
+			"192.0.2.1": {Interval: time.Second, Concurrency: 2}, "2001:db8:1:1::/64": {Interval: time.Second, Concurrency: 2},
+			"198.51.100.7": {Interval: 100 * time.Millisecond, Concurrency: 3},
 		} {
 			gap, atOnce := w.overlap(func(host string) string {
 				if g := group(host); g == addr {
@@ -136,8 +136,8 @@ func TestRateOfAddressIsLimited(t *testing.T) {
 				}
 				return host
 			})
-			if gap < want.Interval || atOnce > want.AtOnce {
-				t.Errorf("%s: asked after %v, by %d visits at once; want %v and %d", addr, gap, atOnce, want.Interval, want.AtOnce)
+			if gap < want.Interval || atOnce > want.Concurrency {
+				t.Errorf("%s: asked after %v, by %d visits at once; want %v and %d", addr, gap, atOnce, want.Interval, want.Concurrency)
 			}
 		}
 		for _, q := range w.net.Requests() {

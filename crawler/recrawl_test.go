@@ -40,9 +40,9 @@ func TestRecrawl(t *testing.T) {
 		if gap := q[1].Begun.Sub(q[0].Begun); gap < 3*time.Second {
 			t.Errorf("visited again after %v, want the interval", gap)
 		}
-		entries := w.ledger("a.test")
+		entries := w.crawlLog("a.test")
 		if why := entries[len(entries)-1].Why; !strings.Contains(why, "on request of the owner") {
-			t.Errorf("the ledger says %q", why)
+			t.Errorf("the crawl log says %q", why)
 		}
 
 		// Not twice within ten minutes, and the error says how long.
@@ -103,9 +103,9 @@ func TestRecrawlByStranger(t *testing.T) {
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		w.wantAsked(mark, "half.test "+aiPath)
-		entries := w.ledger("half.test")
+		entries := w.crawlLog("half.test")
 		if why := entries[len(entries)-1].Why; !strings.Contains(why, "on request") {
-			t.Errorf("the ledger says %q", why)
+			t.Errorf("the crawl log says %q", why)
 		}
 
 		mark = len(w.asked())

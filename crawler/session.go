@@ -17,18 +17,18 @@ import (
 	"gazetteer/store"
 )
 
-// maxHopWait limits how long a session waits for its turn with another host that a redirect or link
+// maxHopWait limits how long a session waits for the slots of another host that a redirect or link
 // leads to, because the wait occupies a worker.
 const maxHopWait = 15 * time.Second
 
 // A visit is the result of one session, ready to be committed.
 type visit struct {
-	entry *frontier.DueHost
-	err   error     // the session could not be held; the rest is empty
-	cut   bool      // the session was cut short: only what it asked is written
-	later time.Time // the visit is made then instead: nothing was asked, or cut is set
-	host  Host      // the record to be written
-	seq   uint64    // of the record when the session began
+	entry       *frontier.DueHost
+	err         error     // the session could not be held; the rest is empty
+	interrupted bool      // the session ended early: only its requests are written
+	later       time.Time // the visit is made then instead: nothing was asked, or interrupted is set
+	host        Host      // the record to be written
+	seq         uint64    // of the record when the session began
 	// track is the host's in the record that seq counts.
 	track *conformance.Track
 	// docs are the current documents; put, drop and fresh are the documents to write and to delete,
@@ -39,11 +39,11 @@ type visit struct {
 	fresh  map[document.Kind][]byte
 	result Result
 
-	ledger    map[string]*LedgerEntry // by the host that was asked
-	why       string                  // the visit is made
-	requests  int                     // that were made
+	crawlLog  map[string]*CrawlLogEntry // by the host that was asked
+	why       string                    // the visit is made
+	requests  int                       // that were made
 	wireBytes int64
-	waited    time.Duration // for turns and intervals
+	waited    time.Duration // for slots and intervals
 }
 
 // A session is one visit to one host under way. It belongs to one goroutine.
@@ -62,23 +62,23 @@ type session struct {
 	addresses map[string][]netip.Addr
 
 	wire     *fetch.Connection // to the host that the session is with now, nil before
-	permit   politeness.Permit
+	slots    politeness.Slots
 	lastDone time.Time // when the last request over the wire ended
 
 	// down is set when the host itself could not be reached at all: this settles everything else at
 	// once.
 	down        *fetch.AskResult
-	asked       bool // a turn was asked for
+	asked       bool // a slot was asked for
 	canaryAsked bool // the canary was asked for
-	// later is set when the address of the host has no free turn yet.
+	// later is set when the address of the host has no free slot yet.
 	later time.Time
-	// starting ends when no host may be contacted any more; stopped is set when that kept the
+	// starting ends when hosts may no longer be contacted; stopped is set when that kept the
 	// session from going on.
 	starting context.Context
 	stopped  bool
-	deferred bool // something needs another host whose turn did not come
+	deferred bool // something needs another host that had no free slot
 	// connected is when the first connection was about to be made. The time of the session begins
-	// then: before, it waits for our own budgets.
+	// then: before, it waits for our own limits.
 	connected time.Time
 }
 
@@ -91,7 +91,7 @@ func (c *Crawler) runSession(starting, ctx context.Context, e *frontier.DueHost)
 		visit: &visit{
 			entry: e, docs: map[document.Kind]*document.Document{},
 			put: map[document.Kind]bool{}, drop: map[document.Kind]bool{}, fresh: map[document.Kind][]byte{},
-			ledger: map[string]*LedgerEntry{},
+			crawlLog: map[string]*CrawlLogEntry{},
 		},
 		policies: map[string]*fetch.RobotsPolicy{}, bodies: map[document.Kind][]byte{}, addresses: map[string][]netip.Addr{},
 	}
@@ -108,7 +108,7 @@ func (c *Crawler) runSession(starting, ctx context.Context, e *frontier.DueHost)
 	s.leaveHost()
 	switch {
 	case (ctx.Err() != nil || s.stopped) && !isFatal(err):
-		return s.cutVisit(), nil
+		return s.interruptedVisit(), nil
 	case err != nil:
 		return nil, err
 	case !s.later.IsZero():
@@ -116,7 +116,7 @@ func (c *Crawler) runSession(starting, ctx context.Context, e *frontier.DueHost)
 	case s.hasNoAnswer() && c.pauses.pausedSince(began):
 		return s.repeatVisit(c.now().Add(waitAfterPause)), nil
 	case len(s.visit.result.Fetches) == 0 && s.deferred:
-		return s.repeatVisit(c.now().Add(waitForTurn)), nil
+		return s.repeatVisit(c.now().Add(retryBusyHost)), nil
 	}
 	s.finishVisit(time.Since(began))
 	return s.visit, nil
@@ -126,22 +126,22 @@ const (
 	// waitAfterPause is after which time a host is visited again whose visit a pause of this
 	// process interrupted.
 	waitAfterPause = 5 * time.Second
-	// waitForTurn is after which time a host is asked again for what needs another host whose turn
-	// did not come.
-	waitForTurn = time.Minute
+	// retryBusyHost is after which time a host is asked again for what needs another host that
+	// had no free slot.
+	retryBusyHost = time.Minute
 )
 
-// cutVisit returns the visit of a session that was cut short, nil if nothing was asked.
-func (s *session) cutVisit() *visit {
-	if len(s.visit.ledger) == 0 {
+// interruptedVisit returns the visit of a session that ended early, nil if nothing was asked.
+func (s *session) interruptedVisit() *visit {
+	if len(s.visit.crawlLog) == 0 {
 		return nil
 	}
-	return &visit{entry: s.visit.entry, host: Host{Name: s.visit.entry.Name}, ledger: s.visit.ledger, cut: true}
+	return &visit{entry: s.visit.entry, host: Host{Name: s.visit.entry.Name}, crawlLog: s.visit.crawlLog, interrupted: true}
 }
 
 // repeatVisit returns a visit without a result, which is made again at a later time.
 func (s *session) repeatVisit(later time.Time) *visit {
-	return &visit{entry: s.visit.entry, host: Host{Name: s.visit.entry.Name}, ledger: s.visit.ledger, cut: true, later: later}
+	return &visit{entry: s.visit.entry, host: Host{Name: s.visit.entry.Name}, crawlLog: s.visit.crawlLog, interrupted: true, later: later}
 }
 
 // hasNoAnswer reports whether a request of the session ended without an answer.
@@ -186,7 +186,7 @@ func (s *session) loadHost(ctx context.Context, name string) error {
 }
 
 // runAsks makes the due requests and those that follow from their answers. The robots.txt that a
-// request needs is requested first, then everything else for the host whose turn the session holds,
+// request needs is requested first, then everything else for the host whose slot the session holds,
 // so that the session enters each host once or twice and not for each request.
 func (s *session) runAsks(ctx context.Context) error {
 	s.addFormats()
@@ -260,7 +260,7 @@ func (s *session) stepAsk(ctx context.Context, a *fetch.Ask) error {
 		return nil
 	}
 	if a.Kind == fetch.KindRobots && s.recallPolicy(a.Of) {
-		s.dropAsk(a) // another session asked while this one waited for its turn
+		s.dropAsk(a) // another session asked while this one waited for a slot
 		return nil
 	}
 	asked := a.Host
@@ -358,9 +358,9 @@ func (s *session) recallPolicy(host string) bool {
 	return true
 }
 
-// enterHost moves the session to a host: it waits for its turn and connects, and reports whether
-// the host can be asked. If it cannot, the result says why; it is empty when the host is not to
-// blame: then the session is over for now, or what needed the host is deferred.
+// enterHost moves the session to a host: it waits for slots and connects, and reports whether
+// the host can be asked. If it cannot, the result says why. It is empty if the fault is ours; the
+// session then ends, or the request is deferred.
 func (s *session) enterHost(ctx context.Context, host string) (end fetch.AskResult, entered bool) {
 	late := fetch.AskResult{Outcome: fetch.Timeout, Detail: "the visit took longer than " + s.c.sessionTime.String()}
 	if ctx.Err() != nil {
@@ -382,7 +382,7 @@ func (s *session) enterHost(ctx context.Context, host string) (end fetch.AskResu
 	defer cancel()
 	defer context.AfterFunc(s.starting, cancel)()
 	begun := time.Now()
-	end, err := s.connectInTurn(ctx, waiting, host, addrs)
+	end, err := s.connectWithSlots(ctx, waiting, host, addrs)
 	s.visit.waited += time.Since(begun)
 	switch {
 	case err != nil && s.starting.Err() != nil:
@@ -399,11 +399,11 @@ func (s *session) enterHost(ctx context.Context, host string) (end fetch.AskResu
 	return end, true
 }
 
-// deferHost puts off everything that needs a host whose turn did not come. That we wait for our own
-// budgets says nothing about the host, so nothing is recorded.
+// deferHost puts off everything that needs a host without a free slot. That we wait for our own
+// limits says nothing about the host, so nothing is recorded.
 func (s *session) deferHost(host string) {
 	s.deferred = true
-	s.deferUntil(host, s.c.now().Add(waitForTurn))
+	s.deferUntil(host, s.c.now().Add(retryBusyHost))
 }
 
 // deferAsk puts off one request, and with a robots.txt every request that it decides about.
@@ -432,9 +432,9 @@ func (s *session) lookUp(ctx context.Context, host string) ([]netip.Addr, fetch.
 	return addrs, end
 }
 
-// connectInTurn waits for the turns of an address and of the host and connects, trying one address
+// connectWithSlots waits for slots of an address and of the host and connects, trying one address
 // after the other. The error says that a wait took too long.
-func (s *session) connectInTurn(ctx, waiting context.Context, host string, addrs []netip.Addr) (fetch.AskResult, error) {
+func (s *session) connectWithSlots(ctx, waiting context.Context, host string, addrs []netip.Addr) (fetch.AskResult, error) {
 	var end fetch.AskResult
 	s.wire, s.lastDone = s.c.transport.NewConnection(host), time.Time{}
 	for i, addr := range append(slices.Clip(addrs), netip.Addr{})[:max(len(addrs), 1)] {
@@ -444,11 +444,11 @@ func (s *session) connectInTurn(ctx, waiting context.Context, host string, addrs
 			}
 		}
 		if i == 0 {
-			if err := s.c.politeness.EnterHost(waiting, &s.permit, host); err != nil {
+			if err := s.c.politeness.EnterHost(waiting, &s.slots, host); err != nil {
 				return end, err
 			}
 		}
-		if err := s.permit.BeginIntervals(waiting); err != nil {
+		if err := s.slots.BeginIntervals(waiting); err != nil {
 			return end, err
 		}
 		if err := waiting.Err(); err != nil {
@@ -468,16 +468,16 @@ func (s *session) connectInTurn(ctx, waiting context.Context, host string, addrs
 	return end, nil
 }
 
-// waitForAddress takes the turn of an address. Before the host itself was asked anything it does
+// waitForAddress takes a slot of an address. Before the host itself was asked anything it does
 // not wait: if the address is not free, the visit is postponed.
 func (s *session) waitForAddress(waiting context.Context, host string, addr netip.Addr) (free bool, err error) {
 	first := !s.asked
 	s.asked = true
 	if host != s.visit.host.Name || !first {
-		err = s.c.politeness.WaitForAddress(waiting, &s.permit, addr)
+		err = s.c.politeness.WaitForAddress(waiting, &s.slots, addr)
 		return err == nil, err
 	}
-	s.later, free = s.c.politeness.BookAddress(&s.permit, addr, s.visit.entry.Reserved)
+	s.later, free = s.c.politeness.BookAddress(&s.slots, addr, s.visit.entry.Reserved)
 	return free, nil
 }
 
@@ -493,13 +493,13 @@ func (s *session) crawlDelay(ctx context.Context, host string, late fetch.AskRes
 	return fetch.AskResult{}
 }
 
-// leaveHost closes the connection and gives back the turn, if there is one.
+// leaveHost closes the connection and releases the slots.
 func (s *session) leaveHost() {
 	if s.wire == nil {
 		return
 	}
 	s.wire.Close()
-	s.permit.Release()
+	s.slots.Release()
 	s.wire = nil
 }
 

@@ -51,7 +51,7 @@ func (o *frontierLoop) openFrontier(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := c.recordCut(ctx, flown); err != nil {
+	if err := c.recordInterrupted(ctx, flown); err != nil {
 		return fmt.Errorf("write down what was cut off: %w", err)
 	}
 	if err := c.loadBlocks(ctx); err != nil {
@@ -103,7 +103,7 @@ func (o *frontierLoop) restoreFrontier(ctx context.Context, now time.Time) error
 
 func (c *Crawler) emptyFrontier() *frontier.Frontier {
 	domain := c.politeness.Limits().Domain
-	return frontier.New(domain.Interval, domain.AtOnce, 0)
+	return frontier.New(domain.Interval, domain.Concurrency, 0)
 }
 
 // takeRecord puts a host record into the frontier.
@@ -214,5 +214,5 @@ func (c *Crawler) readSnapshot(path string, now time.Time) (*frontier.Frontier, 
 		return nil, store.Cursor{}, err
 	}
 	domain := c.politeness.Limits().Domain
-	return frontier.ReadSnapshot(text, domain.Interval, domain.AtOnce, now)
+	return frontier.ReadSnapshot(text, domain.Interval, domain.Concurrency, now)
 }

@@ -136,11 +136,11 @@ func TestPermanentErrors(t *testing.T) {
 			t.Errorf("%s, %d repeats, %d failures, due %s", f.Outcome, f.Repeats, h.Failures, h.Due)
 		}
 		var why []string
-		for _, e := range w.ledger("a.test") {
+		for _, e := range w.crawlLog("a.test") {
 			why = append(why, e.Why)
 		}
 		if len(why) != 3 || why[1] != "another try: the last answer was server-error" {
-			t.Errorf("the ledger says %q", why)
+			t.Errorf("the crawl log says %q", why)
 		}
 		time.Sleep(10 * oneDay)
 		synctest.Wait()
@@ -281,13 +281,13 @@ func TestRobotsConnectionCloses(t *testing.T) {
 				t.Errorf("%s: %s (%s)", kind, f.Outcome, f.Detail)
 			}
 		}
-		last := w.ledger("a.test")[1]
+		last := w.crawlLog("a.test")[1]
 		var asked []string
 		for _, q := range last.Requests {
 			asked = append(asked, q.URL)
 		}
 		if !slices.Equal(asked, []string{"https://a.test/robots.txt"}) {
-			t.Errorf("the ledger of the second visit has %q", asked)
+			t.Errorf("the crawl log of the second visit has %q", asked)
 		}
 		// When robots.txt allows them again, they are requested again.
 		s.set(robotsPath, page{status: 404})

@@ -57,7 +57,7 @@ func TestTurns(t *testing.T) {
 			t.Errorf("the turn took place at %v by %q, the visit ended at %v", turns[0].Time(), turns[0].By, h.Visited)
 		}
 
-		// A visit without change writes the record of the host, its ledger and the document that
+		// A visit without change writes the record of the host, its crawl log and the document that
 		// was checked, as it did before there was a history.
 		before := w.store.Head()
 		time.Sleep(27 * time.Hour)

@@ -83,7 +83,7 @@ type Parsed struct {
 // [ErrOtherFormat]; the findings then say why.
 func (f Format) Parse(text []byte, o ParseOptions) (Parsed, error) { return f.parse(text, o) }
 
-// Level returns the level of conformance that the document has if its findings are no errors.
+// Level returns the level of conformance that the document has if its findings are not errors.
 func (p Parsed) Level() int {
 	if leveled, ok := p.Document.(interface{ LevelTwo() bool }); ok && leveled.LevelTwo() {
 		return 2

@@ -28,7 +28,7 @@ const (
 // methods may be called from any goroutine.
 type Client struct {
 	transport     *Transport
-	turns         hostLocks
+	locks         hostLocks
 	now           func() time.Time
 	session       time.Duration
 	maxCrawlDelay time.Duration
@@ -45,7 +45,7 @@ func New(o Options) (*Client, error) {
 		return nil, err
 	}
 	return &Client{
-		transport: t, turns: hostLocks{hosts: map[string]*hostLock{}}, now: o.Now,
+		transport: t, locks: hostLocks{hosts: map[string]*hostLock{}}, now: o.Now,
 		session: o.SessionTimeout, maxCrawlDelay: o.MaxCrawlDelay, retries: o.Retries,
 	}, nil
 }
@@ -240,7 +240,7 @@ type visit struct {
 	silent   map[string]AskResult     // hosts that gave no answer at all
 
 	wire     *Connection // to the host that the visit is with now, nil before
-	leave    func()
+	unlock   func()
 	lastDone time.Time // when the last request over the wire ended
 }
 
@@ -342,11 +342,11 @@ func (v *visit) enterHost(ctx context.Context, host string) AskResult {
 	}
 	if v.wire == nil || v.wire.Host() != host {
 		v.leaveHost()
-		leave, err := v.c.turns.lockHost(ctx, host)
+		unlock, err := v.c.locks.lockHost(ctx, host)
 		if err != nil {
 			return late
 		}
-		v.leave, v.wire, v.lastDone = leave, v.c.transport.NewConnection(host), time.Time{}
+		v.unlock, v.wire, v.lastDone = unlock, v.c.transport.NewConnection(host), time.Time{}
 		return AskResult{}
 	}
 	if policy := v.policies[host]; policy != nil && policy.Delay > 0 && !v.lastDone.IsZero() {
@@ -363,6 +363,6 @@ func (v *visit) leaveHost() {
 		return
 	}
 	v.wire.Close()
-	v.leave()
-	v.wire, v.leave = nil, nil
+	v.unlock()
+	v.wire, v.unlock = nil, nil
 }

@@ -3,7 +3,8 @@
 // host, and [Connection.Send] makes a request over it and judges the answer. What a site does is an
 // [Outcome], never an error.
 //
-//	hostname.go	  which names may be requested at all
+//	hostname.go	  which names may be requested at all; lookalike.go which can be mistaken for others
+//	resolver.go	  addresses of names
 //	guard.go	     the addresses that are never dialled
 //	robots.go	    what a robots.txt allows (RFC 9309)
 //	ask.go	       one thing to fetch, redirect by redirect
@@ -14,7 +15,9 @@
 //	connection.go	the connection and its time limits
 //	head.go	      headers that readers interpret differently
 //	verify.go	    certificates, with a cache of intermediates
-//	outcome.go	   the result, as data
+//	tls.go	       the TLS side of a connection, as data
+//	outcome.go	   the result, as data; findings.go what its publisher should know
+//	client.go	    one document on behalf of a person; hostlocks.go one request at a time to a host
 //
 // The package keeps nothing between requests and waits for nobody: the caller decides when and how
 // often a host is asked. A document is only requested when a [RobotsPolicy] on the host's robots.txt

@@ -45,7 +45,7 @@ func parseRetryAfter(value string, now time.Time) time.Duration {
 
 // parseFreshness returns how long a shared cache may keep an answer, from Cache-Control, Expires
 // and Age (RFC 9111 §4.2): 0 when the header does not say, and one nanosecond when it says "not at
-// all", so that both can be told apart.
+// all", to distinguish them.
 func parseFreshness(h http.Header, now time.Time) time.Duration {
 	fresh, said := parseLifetime(h, now)
 	if !said {

@@ -13,12 +13,12 @@ type hostLocks struct {
 
 // A hostLock is the lock of one host.
 type hostLock struct {
-	taken chan struct{} // holds one element while somebody is with the host
-	users int           // who are or wait to be; guarded by turns.mu
+	taken chan struct{} // holds one element while the lock is held
+	users int           // goroutines that hold the lock or wait for it; guarded by hostLocks.mu
 }
 
-// lockHost waits for the lock of a host, until ctx ends. leave releases it.
-func (t *hostLocks) lockHost(ctx context.Context, host string) (leave func(), err error) {
+// lockHost waits for the lock of a host, until ctx ends. unlock releases it.
+func (t *hostLocks) lockHost(ctx context.Context, host string) (unlock func(), err error) {
 	t.mu.Lock()
 	own := t.hosts[host]
 	if own == nil {

@@ -102,7 +102,7 @@ var likeLatin = []string{"Armenian", "Cherokee", "Coptic", "Cyrillic", "Greek", 
 // eastAsian are the sets of scripts in which Chinese, Japanese and Korean are written.
 var eastAsian = [][]string{{"Bopomofo", "Han"}, {"Han", "Hiragana", "Katakana"}, {"Han", "Hangul"}}
 
-// mixed reports whether a label with letters of these scripts is no word of any writing system. One
+// mixed reports whether a label with letters of these scripts is not a word of any writing system. One
 // script that does not resemble Latin may stand beside it.
 func mixed(scripts []string) bool {
 	others := slices.DeleteFunc(slices.Clone(scripts), func(s string) bool { return s == "Latin" })

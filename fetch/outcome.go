@@ -34,7 +34,7 @@ const (
 	ServerError      Outcome = "server-error"
 	BadStatus        Outcome = "bad-status"
 	OptedOut         Outcome = "opted-out" // the owner, or our operator, asked us not to visit
-	CatchAll         Outcome = "catch-all" // the host answers every path alike, so this is no document
+	CatchAll         Outcome = "catch-all" // the host answers every path alike, so this is not a document
 )
 
 // A Fetch is one request, including its redirects, and its result. It is also a value if it failed.

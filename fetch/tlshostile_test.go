@@ -61,7 +61,7 @@ func openTLSHost(t *testing.T, serve func(net.Conn)) *tlsHost {
 // newTLSClient returns a client whose every host is where address says.
 func newTLSClient(t *testing.T, roots *x509.CertPool, whole bool, patience time.Duration, address *string) *Client {
 	t.Helper()
-	client, err := New(Options{Roots: roots, VerifyWholeChains: whole, TLSTimeout: patience, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
+	client, err := New(Options{Roots: roots, VerifyFullChains: whole, TLSTimeout: patience, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
 		var d net.Dialer
 		return d.DialContext(ctx, network, *address)
 	}})

@@ -48,10 +48,10 @@ type Options struct {
 	// Resolver finds the addresses of a host for [Transport.Resolve] where Dial replaces the Guard;
 	// without one they stay unknown.
 	Resolver Resolver
-	// VerifyWholeChains checks every signature of every certificate chain. Otherwise an
+	// VerifyFullChains checks every signature of every certificate chain. Otherwise an
 	// intermediate certificate that was verified is trusted for a day, which halves the cost of a
 	// first fetch.
-	VerifyWholeChains bool
+	VerifyFullChains bool
 
 	// Made, when set, receives every request. It is called from the goroutine that made the request
 	// and must not block.
@@ -131,7 +131,7 @@ func NewTransport(o Options) (*Transport, error) {
 		// fetch, and the fetched data is public; a server without X25519 may still ask for P-256.
 		CurvePreferences: []tls.CurveID{tls.X25519, tls.CurveP256, tls.CurveP384},
 	}
-	if !o.VerifyWholeChains {
+	if !o.VerifyFullChains {
 		useChainCache(config)
 	}
 	return &Transport{

@@ -191,7 +191,7 @@ func TestHandshake(t *testing.T) {
 	pool := x509.NewCertPool()
 	pool.AddCert(root.cert)
 	for _, whole := range []bool{false, true} {
-		transport, err := NewTransport(Options{Roots: pool, VerifyWholeChains: whole})
+		transport, err := NewTransport(Options{Roots: pool, VerifyFullChains: whole})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -49,9 +49,9 @@ func TestClausesShareOneSearch(t *testing.T) {
 			if !v.Directory.EmbedQuery(c.Words).CopyNearest(s.embedding) {
 				t.Errorf("%v is searched again", c.Words)
 			}
-			apart, err := s.rankApart(t.Context(), c, masks, 10, nil)
+			apart, err := s.rankSeparately(t.Context(), c, masks, 10, nil)
 			must(t, err)
-			shared, err := s.rankApart(t.Context(), c, masks, 10, s.embedding)
+			shared, err := s.rankSeparately(t.Context(), c, masks, 10, s.embedding)
 			must(t, err)
 			if !slices.Equal(apart, shared) || len(apart) == 0 {
 				t.Errorf("%v: %v, by itself %v", c.Words, shared, apart)

@@ -187,7 +187,7 @@ func placeOf(hits []Hit, id string) int {
 	return slices.IndexFunc(hits, func(h Hit) bool { return h.Operation.ID == id })
 }
 
-// TestEffectsOfHeadings checks that a heading or a remark is no act, but a later sentence that ends
+// TestEffectsOfHeadings checks that a heading or a remark is not an act, but a later sentence that ends
 // something is one.
 func TestEffectsOfHeadings(t *testing.T) {
 	for _, c := range []struct {

@@ -268,7 +268,7 @@ func (f *follower) addRecord(r store.Record) {
 	f.pending[src] = c
 }
 
-// writePending begins to write the pending changes with the cursor; [follower.written] waits for
+// writePending begins to write the pending changes with the cursor; [follower.awaitBatch] waits for
 // the end. It finds entries of an earlier version in the index itself: a count of them for each
 // document among bleve's internal values would cost more and more, because bleve writes all of
 // those again with every batch.

@@ -35,8 +35,8 @@ var errHeld = errors.New("another process holds the index")
 
 // inspectDirectory reads an index directory before bleve does, because bleve treats an emptied root
 // file as a new index, may end the process on a truncated one, and opens segments without reading
-// them. It returns nil for a sound index, fs.ErrNotExist when there is none, errHeld or a
-// *damageError.
+// them. It returns nil for a sound index, fs.ErrNotExist when there is none, errHeld or an error of
+// [view.NewDamageError].
 func inspectDirectory(dir string) error {
 	if err := checkFiles(dir); err != nil {
 		return err

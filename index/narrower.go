@@ -19,9 +19,9 @@ const (
 	narrowShare = 0.8
 )
 
-// preferNarrower reorders the first entries: of two operations of a host with the same kind of effect,
-// the one comes first whose name has the same words of the request and fewer others. "create an issue" asks for create_issue and not
-// for create_issue_type.
+// preferNarrower reorders the first entries. Of two operations of one host with the same kind of
+// effect, it puts first the one whose name shares the same words with the request and has fewer others:
+// "create an issue" asks for create_issue and not for create_issue_type.
 func (s *searcher) preferNarrower(ctx context.Context, entries []view.RankedEntry) error {
 	entries = entries[:min(len(entries), narrowPlaces)]
 	names := make([]nameWords, len(entries))
@@ -68,7 +68,7 @@ func (s *searcher) compareName(o *preparedOperation) nameWords {
 	n := nameWords{asked: make([]bool, len(s.request.Words)), class: o.class}
 	verb := tokens.StemOf(strings.ToLower(o.Verb))
 	for _, t := range o.terms[entry.ActField].terms {
-		known := t.Stem == verb // another verb is no other thing
+		known := t.Stem == verb // another verb does not make it another thing
 		for i, w := range s.request.Words {
 			has := func(term tokens.Token) bool { return term.Stem == t.Stem }
 			if slices.ContainsFunc(w.Terms, has) || slices.ContainsFunc(w.Meanings, has) {

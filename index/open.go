@@ -162,8 +162,8 @@ func (x *Index) openDir(dir string) (*view.Directory, store.Cursor, error) {
 	return l, store.Cursor{}, err
 }
 
-// openExisting opens a directory that holds a sound index of this log. The
-// error is fs.ErrNotExist when there is none, errHeld, or a *damageError.
+// openExisting opens a directory that holds a sound index of this log. The error is fs.ErrNotExist when
+// there is none, errHeld, or one of [view.NewDamageError].
 func (x *Index) openExisting(dir string) (*view.Directory, store.Cursor, error) {
 	if err := inspectDirectory(dir); err != nil {
 		return nil, store.Cursor{}, err

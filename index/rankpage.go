@@ -134,9 +134,9 @@ func (s *searcher) preferArguments(entries []view.RankedEntry) error {
 	return nil
 }
 
-// rankApart returns the first entries for a separate request among the operations in masks. known
+// rankSeparately returns the first entries for a separate request among the operations in masks. known
 // has the nearest operations of clauses among the same operations; it may be nil.
-func (s *searcher) rankApart(ctx context.Context, request query.Request, masks []bitset.Set, limit int, known *view.QueryEmbedding) ([]view.RankedEntry, error) {
+func (s *searcher) rankSeparately(ctx context.Context, request query.Request, masks []bitset.Set, limit int, known *view.QueryEmbedding) ([]view.RankedEntry, error) {
 	one := *s
 	one.request = request
 	one.embedding = s.view.Directory.EmbedQuery(request.Words)
@@ -160,7 +160,7 @@ const maxListedOfNamed = 3
 // others, which keep their order.
 func (s *searcher) putNamedFirst(ctx context.Context, named []bitset.Set, p *page) error {
 	limit := s.query.Offset + s.query.Limit
-	first, err := s.rankApart(ctx, s.request, named, limit, nil)
+	first, err := s.rankSeparately(ctx, s.request, named, limit, nil)
 	if err != nil {
 		return err
 	}
@@ -193,7 +193,7 @@ func (s *searcher) shareBetweenClauses(ctx context.Context, masks []bitset.Set, 
 	}
 	var lists [][]view.RankedEntry
 	for _, c := range clauses {
-		entries, err := s.rankApart(ctx, c, masks, limit, known)
+		entries, err := s.rankSeparately(ctx, c, masks, limit, known)
 		if err != nil {
 			return err
 		}

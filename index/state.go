@@ -13,7 +13,7 @@ import (
 // An indexState describes the index. It is stored in the index's own batch, so it is true of
 // exactly the content of the index.
 type indexState struct {
-	Version string       `json:"version"` // currentVersion of the program that built it
+	Version string       `json:"version"` // entry.CurrentVersion of the program that built it
 	Cursor  store.Cursor `json:"cursor"`
 	Entries int          `json:"entries"` // live entries, to notice lost ones
 }

@@ -100,7 +100,7 @@ func (x *Index) collectSuggestions(ctx context.Context, v *view.View, typed stri
 		return nil, err
 	}
 	for noun, n := range nouns {
-		// A word that is always the verb is no noun.
+		// A word that is always the verb is not a noun.
 		if n > verbs[noun] {
 			found[SuggestNoun] = append(found[SuggestNoun], Suggestion{noun, SuggestNoun, n})
 		}

@@ -29,7 +29,7 @@ func TestSuggest(t *testing.T) {
 	a.Service.Namespace, a.DataClasses = "Boo.Stay", []document.DataClass{{Name: "book_titles"}}
 	x, _ := indexed(t, a, agis("other.boon.test", "BORROW /book"))
 	for typed, want := range map[string][]string{
-		// A word that is a verb wherever it stands is no noun, and one that is both
+		// A word that is a verb everywhere is not a noun, and one that is both
 		// stands behind words that are only nouns when they are used more.
 		"boo":        {"verb BOOK 2", "noun book 3", "noun booth 1", "class book_titles 3", "service bookings.test 3", "service other.boon.test 1", "namespace boo.stay 3"},
 		"BOOK":       {"verb BOOK 2", "noun book 3", "class book_titles 3", "service bookings.test 3"},
@@ -39,7 +39,7 @@ func TestSuggest(t *testing.T) {
 		"boo.stay":   {"namespace boo.stay 3"},
 		"bor":        {"verb BORROW 1"},
 		"ｂｏｒ":        {"verb BORROW 1"},
-		"test":       {}, // what all hosts end in is no beginning
+		"test":       {}, // what all hosts end in is not a beginning
 		"":           {},
 		"zzz":        {},
 		"예":          {},

@@ -94,7 +94,7 @@ func TestTwinsOfTheSameCallAreOneHit(t *testing.T) {
 	}
 }
 
-// TestSummaryRowsYieldToDocuments checks that a row of a summary that only names a verb is no hit
+// TestSummaryRowsYieldToDocuments checks that a row of a summary that only names a verb is not a hit
 // and is not counted beside the operation that an AI Discovery document of the host describes.
 func TestSummaryRowsYieldToDocuments(t *testing.T) {
 	full := agis("ferry.test", "BOOK /cabin: Books a cabin on the night ferry", "LIST /sailings: Lists the sailings of a week")

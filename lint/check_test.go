@@ -146,7 +146,7 @@ func TestFetched(t *testing.T) {
 	}
 }
 
-// A summary is held against the full document of its service, and no other.
+// A summary is compared with the full document of its service, and no other.
 func TestSummaryAgainstDocument(t *testing.T) {
 	const full = "agis: '1.0'\nservice: Tables\nagtp: agtp://tables.test\nendpoints:\n  - {method: BOOK, path: /reservation}\nvocabulary: {declared_verbs: [BOOK]}\n"
 	const summary = `{"agis":"1.0","service":"Tables","agtp":"agtp://tables.test","agis_document":"https://tables.test/agis.yaml","methods":["BOOK","CANCEL"]}`

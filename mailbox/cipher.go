@@ -137,7 +137,7 @@ func (m *Mailbox) openCipher(ctx context.Context, f *boltfile.File) error {
 		}
 		secret, by, err := unwrapKey(wrapped, m.options.Keys)
 		if err != nil || by > 0 {
-			return err // the cipher of another key is found when it is wrapped anew
+			return err // the cipher of another key is found when it is wrapped again
 		}
 		m.cipher, err = newRecordCipher(secret)
 		return err

@@ -47,8 +47,8 @@ type Collected struct {
 	More    bool
 }
 
-// Collect pulls the mail behind a cursor, judges it, stores it, and then acknowledges it. While there
-// is no mail it waits for up to a time. The errors are those of [a2ahttp.Inbox.Pull] and of the
+// Collect pulls the mail after a cursor, verifies it, stores it, and then acknowledges it. While there
+// is no mail it waits, for at most wait. The errors are those of [a2ahttp.Inbox.Pull] and of the
 // mailbox.
 func (p *Puller) Collect(ctx context.Context, cursor string, wait time.Duration) (Collected, error) {
 	page, err := p.Inbox.Pull(ctx, cursor, wait)
@@ -300,7 +300,7 @@ func (m *Mailbox) OpenClosed(ctx context.Context, senders a2a.KeyFinder, keys []
 
 // NewPuller returns a puller for the inbox that an agent's DID document names, with the keys of
 // the relay. Keys are those that open mail, the current key first. A relay that shows no key for
-// receipts is no error: the reason is returned beside the puller.
+// receipts is not an error: the reason is returned with the puller.
 func NewPuller(ctx context.Context, m *Mailbox, inbox *a2ahttp.Inbox, senders a2a.Resolver, keys []ed25519.PrivateKey) (*Puller, error) {
 	p := &Puller{Mailbox: m, Inbox: inbox, Senders: a2a.DocumentKeys{Resolver: senders}, Keys: slices.Clone(keys)}
 	var err error

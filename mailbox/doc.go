@@ -8,8 +8,8 @@
 //	agent ──Send──▶ check against the thread ──▶ mail, thread ──▶ deliver ──▶ outcome
 //
 // Mail is stored before it is acknowledged, so a crash in between only brings it again, and it counts
-// once. A message is stored before it is sent: after a crash it stands there as [Sending], which means
-// that nobody knows whether it arrived, and can be sent again under the same id.
+// once. A message is stored before it is sent: after a crash it is marked [Sending]: it may or may not
+// have arrived, and can be sent again under the same id.
 //
 // # The directory
 //

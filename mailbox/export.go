@@ -43,7 +43,7 @@ func (m Message) JSON() ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// ErrImport: the text to import is no export of a mailbox, or is cut short.
+// ErrImport: the text to import is not an export of a mailbox, or is cut short.
 var ErrImport = errors.New("this is no export of a mailbox, or it is cut short")
 
 // Export writes all messages, the oldest first, as JSON lines. Keys are not among them.
@@ -78,7 +78,7 @@ const importChunk = 200
 // Import adds the messages of an export that are not in the mailbox yet, with their entries in the
 // replay window and their threads. An export of another agent is refused with [ErrOwner], one that
 // cannot be read with [ErrImport]: the messages before the line that is wrong stay imported, and
-// importing again adds none twice. Signatures are not verified anew: import what you exported.
+// importing again adds none twice. Signatures are not verified again: import what you exported.
 func (m *Mailbox) Import(ctx context.Context, r io.Reader) (added int, err error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, 0, 64<<10), maxLine)

@@ -36,7 +36,7 @@ func KeepKey(dir, path string) error {
 }
 
 // ReadKeys returns the retired keys of a mailbox, the one that was kept last first. Open returns the
-// private key of a file, or an error for one that cannot be used, for example for want of its
+// private key of a file, or an error for one that cannot be used, for example for lack of its
 // passphrase: that key is left out, and the error is among those returned.
 func ReadKeys(dir string, open func(path string, f keyfile.File) (ed25519.PrivateKey, error)) (keys []ed25519.PrivateKey, problems []error) {
 	entries, err := os.ReadDir(filepath.Join(dir, keysDir))

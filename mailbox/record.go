@@ -28,7 +28,7 @@ type Refusal struct {
 	Detail string `json:"detail"`
 }
 
-// byThread says that the rules of threads refused the message: it is judged anew when the thread
+// byThread says that the rules of threads refused the message: it is judged again when the thread
 // changes because a message of the owner was not delivered.
 func (r *Refusal) byThread() bool {
 	switch r.Rule {

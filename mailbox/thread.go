@@ -83,7 +83,7 @@ func advance(info *ThreadInfo, m *Message) *a2a.Refusal {
 }
 
 // replayThread computes a thread again from its messages, in the order in which they were stored: a
-// message that counted does not count any more, because it was not delivered.
+// message that counted no longer counts, because it was not delivered.
 func replayThread(tx writing, id string) error {
 	before, err := readThread(tx.reading(), id)
 	if err != nil {

@@ -21,8 +21,8 @@ const (
 )
 
 // An Agent is the stored record of a registered agent. Its DID document is computed from it and not
-// stored; [RecordView] is what is served over HTTP. All texts are the registrant's: escape them on
-// output.
+// stored; package airjson makes the JSON that is served over HTTP. All texts are the registrant's:
+// escape them on output.
 type Agent struct {
 	AirID       string `json:"air_id"`
 	Name        string `json:"name"`

@@ -26,7 +26,7 @@ const (
 	proofSecret    = "secret"    // the once-shown secret: shows nothing to others
 )
 
-// A WriteProof says what proved a write. Each has a budget of its own, so that a thief of a secret
+// A WriteProof says what proved a write. Each has a separate limit, so that a thief of a secret
 // cannot keep the owner from signing, and a thief of a key cannot keep the owner from replacing it.
 type WriteProof string
 
@@ -110,8 +110,8 @@ func (a *Agent) useNonceOf(nonce string, now, created time.Time, most int) error
 	return nil
 }
 
-// forgetNonces drops expired nonces, and remembers up to when, and in which spans there were none:
-// other signatures from before are refused from then on, also when the clock was only ahead for a while and they look fresh again.
+// forgetNonces drops expired nonces and records the period that they covered. Unknown signatures from
+// that period are refused, even if the clock was only briefly ahead.
 func (a *Agent) forgetNonces(now time.Time) {
 	a.Nonces = slices.DeleteFunc(a.Nonces, func(n usedNonce) bool {
 		expired := n.Until < now.Unix()
@@ -289,14 +289,14 @@ func signatureRefusal(err error) error {
 	return &Refusal{Kind: ErrUnauthorized, Code: e.Code, Message: e.Message, Help: e.Help, Expected: e.Expected, Got: e.Got, Base: e.Base}
 }
 
-// countWrite counts one write of an agent in a budget of its own record, so that the count is exact
+// countWrite counts one write of an agent in a limit that its record holds, so that the count is exact
 // for any number of writers and survives a restart.
 func (r *Registry) countWrite(until *int64, now time.Time) error {
 	if r.writesPerHour < 0 {
 		return nil
 	}
 	if *until > now.Add(time.Hour).UnixMilli() {
-		*until = 0 // no budget is longer: the clock was ahead
+		*until = 0 // no wait is longer: the clock was ahead
 	}
 	busy := max(*until, now.UnixMilli()) + time.Hour.Milliseconds()/int64(r.writesPerHour)
 	if wait := busy - now.Add(time.Hour).UnixMilli(); wait > 0 {

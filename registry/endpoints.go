@@ -213,8 +213,8 @@ func freeFragment(kind string, taken map[string]bool) string {
 	return escapeFragment(fragment)
 }
 
-// escapeFragment writes "#" and "%" as %XX: all else that [isURIText] lets
-// through may stand in a fragment.
+// escapeFragment writes "#", "%" and brackets as %XX; a fragment may contain all other characters that
+// [IsURIText] accepts.
 func escapeFragment(text string) string {
 	return strings.NewReplacer("%", "%25", "#", "%23", "[", "%5B", "]", "%5D").Replace(text)
 }

@@ -128,7 +128,7 @@ const MaxHistory = 100
 
 // History returns at most limit entries of an agent after the first offset ones, oldest first, and
 // the number of all entries. A limit outside 1 to [MaxHistory] means 50. Erased entries are left
-// out. The error is an [*Error] for a text that is no AIR ID, and [ErrNoAgent].
+// out. The error is an [*Error] for a text that is not an AIR ID, and [ErrNoAgent].
 func (r *Registry) History(ctx context.Context, airID string, limit, offset int) ([]HistoryEntry, int, error) {
 	if limit < 1 || limit > MaxHistory {
 		limit = 50

@@ -15,7 +15,7 @@ import (
 const MaxList = 100
 
 // Agent returns the agent with an AIR ID and the sequence of its record. A recovery that is due
-// counts even before it is written. The error is an [*Error] for a text that is no AIR ID, and
+// counts even before it is written. The error is an [*Error] for a text that is not an AIR ID, and
 // [ErrNoAgent], in a [*Refusal] when its registration waits for approval, was refused or has
 // expired.
 func (r *Registry) Agent(ctx context.Context, airID string) (Agent, uint64, error) {

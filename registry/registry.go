@@ -69,9 +69,9 @@ type Resolver interface {
 	Resolve(ctx context.Context, did string) (resolve.Result, error)
 }
 
-// A AdmissionPolicy protects the registry: it knows the block lists, the rate limits of networks, and the
-// registrations that are not agents yet. Package admission implements it. Refusals are [*Refusal]
-// errors.
+// An AdmissionPolicy decides which writes the registry accepts: it knows the block lists, the rate
+// limits of networks, and the registrations that are not agents yet. Package admission implements it.
+// Refusals are [*Refusal] errors.
 type AdmissionPolicy interface {
 	// HoldPolicy calls commit while neither the registration policy nor a block list changes, and
 	// returns its error.
@@ -85,8 +85,8 @@ type AdmissionPolicy interface {
 	// proof, it counts the failure; after too many of them it returns the refusal that says so
 	// instead of err.
 	RefuseFailure(ctx context.Context, client netip.Addr, err error) error
-	// AdmitProved counts a write of an agent whose proof holds against what all agents together may
-	// do. Writes with different proofs do not count against each other.
+	// AdmitProved charges a write with a valid proof to the limit that all agents share. Writes with
+	// different proofs have separate limits.
 	AdmitProved(ctx context.Context, client netip.Addr, agent Agent, by WriteProof) error
 	// ExplainMissing says why there is no agent with an AIR ID: its registration waits for approval,
 	// was refused, or has expired. It returns nil when nothing is known about the AIR ID.
@@ -185,7 +185,7 @@ func (noGuard) IsKeyReleased(_ context.Context, holder string) (bool, error)    
 func (r *Registry) Host() did.Web { return r.host }
 
 // IsOwnHost reports whether a host is the registry's. An inbox at that host is stored by the
-// registry and is no evidence about services.
+// registry and is not evidence about services.
 func (r *Registry) IsOwnHost(host string) bool {
 	u, err := url.Parse(r.baseURL)
 	return host == r.host.Host || err == nil && host == strings.ToLower(u.Hostname())

@@ -5,7 +5,7 @@ import (
 )
 
 // A Score is the trust score of the AIR reference, 0 to 1000. It is computed from the agent's own
-// statements, for clients that read it; it is no evidence, and no list is sorted by it.
+// statements, for clients that read it; it is not evidence, and no list is sorted by it.
 type Score struct {
 	Total      int
 	Grade      string // "AAA" to "C"

@@ -20,7 +20,7 @@ import (
 const MaxWork = 28
 
 // WorkProof is a proof of work that a registration needs while registrations are flooded: a number for
-// which the SHA-256 of "CHALLENGE.MULTIKEY.NUMBER" begins with so many zero bits, where MULTIKEY is
+// which the SHA-256 of "CHALLENGE.MULTIKEY.NUMBER" begins with the required zero bits, where MULTIKEY is
 // the public key of the agent. Each challenge counts once.
 type WorkProof struct {
 	Challenge string    `json:"challenge" doc:"the first part of the hashed text"`

@@ -61,7 +61,7 @@ func refuseUnavailable(detail string) *Refusal {
 	return &Refusal{Status: http.StatusServiceUnavailable, Reason: reasonRelayError, Code: "relay_unavailable", Detail: detail, Wait: 30 * time.Second}
 }
 
-// refuseFull refuses because of a full disk, which takes its operator more than a moment to change.
+// refuseFull refuses because of a full disk, which the operator needs time to fix.
 func refuseFull() *Refusal {
 	refusal := refuseUnavailable("the disk of the relay is full")
 	refusal.Wait = 5 * time.Minute

@@ -94,7 +94,7 @@ type Incoming struct {
 // Page is a part of an inbox, in the order of its numbers.
 type Page struct {
 	Mail []Mail
-	More bool // there is mail behind the last of the page
+	More bool // more mail follows
 }
 
 // Waiting counts the waiting mail of an inbox, or of all inboxes.

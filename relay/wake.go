@@ -115,7 +115,7 @@ func (w *wakes) loadPending(ctx context.Context) {
 	}
 }
 
-// noteResult logs that what became of a wake-up could not be noted: after a restart it is sent again.
+// noteResult logs that the result of a wake-up could not be stored; it is sent again after a restart.
 func (w *wakes) noteResult(err error) {
 	if err != nil {
 		w.log.Warn("note what became of a wake-up", "error", err)

@@ -1,8 +1,8 @@
-// Package store defines the keyed log that everything else stands on: records by key, each write
-// with the next sequence number, and a replay of the latest record of every key in sequence order
-// that then waits for more. Derived data (the search index, the frontier's order, figures) follows
-// [Store.Changes] with its own [Cursor] and can be rebuilt by following from zero. Deletions are
-// forgotten behind a horizon, see [Store.Forget]: a follower that is further behind rebuilds.
+// Package store defines the keyed log that everything else is built on: records by key, each write
+// with the next sequence number. [Store.Changes] replays the latest record of each key in the order of
+// the sequence and then waits for new writes. Derived data (the search index, the frontier's order,
+// figures) follows it with its own [Cursor] and can be rebuilt by following from zero. Deletions up to
+// a horizon are forgotten, see [Store.Forget]: a follower that has not read that far rebuilds.
 // Package follow runs such followers, boltstore is the implementation, and storetest has the tests
 // that every implementation must pass.
 //
@@ -17,7 +17,7 @@
 //	ver/{rev}/{kind}/{time}-{digest} one stored version: when it was first seen (JSON), never overwritten
 //	turn/{rev}/{time}                conformance.Turn: a change of a host's class or states, or its first sight (JSON), never overwritten
 //	blob/{digest}                    raw bytes of a document, never overwritten
-//	log/{rev}/{time}-{host}          crawler.LedgerEntry: the requests to {rev} during a visit to {host} (JSON), for 90 days
+//	log/{rev}/{time}-{host}          crawler.CrawlLogEntry: the requests to {rev} during a visit to {host} (JSON), for 90 days
 //	block/{rev}                      crawler.Block: why a host is not visited, and its removed documents (JSON)
 //	domain/{rev}                     crawler.Domain: hosts that links added below a registrable domain (JSON)
 //	agent/{air id}                   registry.Agent (JSON)

@@ -17,7 +17,7 @@ const (
 	BlobPrefix     = "blob/"
 	AgentPrefix    = "agent/"
 	HandlePrefix   = "handle/"
-	LedgerPrefix   = "log/"
+	CrawlLogPrefix = "log/"
 	BlockPrefix    = "block/"
 	DomainPrefix   = "domain/"
 	KeyPrefix      = "key/"
@@ -86,13 +86,13 @@ func TurnKey(host string, at time.Time) string {
 // BlobKey is the key of the raw bytes with a digest.
 func BlobKey(digest string) string { return BlobPrefix + digest }
 
-// LedgerOf is the prefix of the requests to a host, oldest first.
-func LedgerOf(host string) string { return LedgerPrefix + ReverseHost(host) + "/" }
+// CrawlLogOf is the prefix of the requests to a host, oldest first.
+func CrawlLogOf(host string) string { return CrawlLogPrefix + ReverseHost(host) + "/" }
 
-// LedgerKey is the key of the requests to a host during one visit, which may be a visit to another
+// CrawlLogKey is the key of the requests to a host during one visit, which may be a visit to another
 // host.
-func LedgerKey(host string, at time.Time, visited string) string {
-	return LedgerOf(host) + at.UTC().Format("20060102T150405.000Z") + "-" + visited
+func CrawlLogKey(host string, at time.Time, visited string) string {
+	return CrawlLogOf(host) + at.UTC().Format("20060102T150405.000Z") + "-" + visited
 }
 
 // BlockKey is the key of the entry that forbids visits to a host.
@@ -142,7 +142,7 @@ func ReportKey(id string) string { return ReportPrefix + id }
 func SplitKey(key string) []string {
 	parts := strings.Split(key, "/")
 	switch parts[0] + "/" {
-	case HostPrefix, DocumentPrefix, VersionPrefix, TurnPrefix, LedgerPrefix, BlockPrefix, DomainPrefix:
+	case HostPrefix, DocumentPrefix, VersionPrefix, TurnPrefix, CrawlLogPrefix, BlockPrefix, DomainPrefix:
 		if len(parts) > 1 {
 			parts[1] = ReverseHost(parts[1])
 		}

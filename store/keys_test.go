@@ -18,7 +18,7 @@ func TestKeys(t *testing.T) {
 		{store.DocumentKey("example.com", "ai"), "doc/com.example/ai", []string{"doc", "example.com", "ai"}},
 		{store.VersionKey("example.com", "agis", seen, "sha256:00"), "ver/com.example/agis/20260304T040607.089Z-sha256:00", []string{"ver", "example.com", "agis", "20260304T040607.089Z-sha256:00"}},
 		{store.BlobKey("sha256:00"), "blob/sha256:00", []string{"blob", "sha256:00"}},
-		{store.LedgerKey("example.com", seen, "a.test"), "log/com.example/20260304T040607.089Z-a.test", []string{"log", "example.com", "20260304T040607.089Z-a.test"}},
+		{store.CrawlLogKey("example.com", seen, "a.test"), "log/com.example/20260304T040607.089Z-a.test", []string{"log", "example.com", "20260304T040607.089Z-a.test"}},
 		{store.BlockKey("example.com"), "block/com.example", []string{"block", "example.com"}},
 		{store.DomainKey("example.co.uk"), "domain/uk.co.example", []string{"domain", "example.co.uk"}},
 		{store.AgentKey("AIR-1"), "agent/AIR-1", []string{"agent", "AIR-1"}},

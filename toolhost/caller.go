@@ -90,9 +90,8 @@ func (c *Caller) Wait(ctx context.Context) (altar.ToolResult, error) {
 	return c.Result(), nil
 }
 
-// Notify calls then once [Caller.Result] is there, in place of Wait. It is called from the goroutine
-// that ends the call, which other calls need: it must not wait for anything. It may be called after
-// Leave.
+// Notify registers then, which is called once there is a [Caller.Result]; it is an alternative to Wait.
+// The goroutine that ends the call runs it, so it must not block. It may be registered after Leave.
 func (c *Caller) Notify(then func()) {
 	if c.inv.contract.irreversible {
 		result := then

@@ -11,8 +11,8 @@ import (
 const (
 	maxAggregate = 1 << 20 // bytes of the chunks that a client gets at once, and of those that are replayed
 	maxPending   = 4 << 20 // bytes of chunks that wait for the slowest caller
-	// A full queue makes the runtime wait, and with it its other calls: for this long, and for a tenth
-	// of the time of the stream.
+	// A full queue stalls the runtime and its other calls: for at most stallBudget plus a tenth of the
+	// stream's duration.
 	stallBudget = 500 * time.Millisecond
 	stallStep   = 50 * time.Millisecond
 )

@@ -190,8 +190,8 @@ func (h *Host) requestFulfillment() {
 	}
 }
 
-// unanswered returns how long the answer of a runtime is still awaited that may offer tools for a
-// session, 0 or less when none is. h.mu is held.
+// unanswered returns how long the host still waits for runtimes that may offer tools in a session; 0 or
+// less for none. h.mu is held.
 func (h *Host) unanswered(s *session) time.Duration {
 	var last time.Time
 	for _, r := range h.runtimes {

@@ -241,7 +241,7 @@ func (h *Host) AddConnection(stop func()) (done func(), ok bool) {
 	}, true
 }
 
-// Counts are counts for the operator.
+// Counts has the connections, sessions, calls and contracts of a host, for the operator.
 type Counts struct {
 	Runtimes  int    `json:"runtimes"`
 	Sessions  int    `json:"sessions"`
@@ -252,7 +252,7 @@ type Counts struct {
 	AuditLost uint64 `json:"audit_lost"` // entries that the audit trail lacks
 }
 
-// Figures returns the figures of the host.
+// Figures returns the present counts of the host.
 func (h *Host) Figures() Counts {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -98,7 +98,7 @@ func (h *Host) finishCall(inv *invocation, o outcome) {
 		}
 	}
 	runtime, timer, size := inv.runtime, inv.timer, len(o.payload)+inv.kept
-	// Results are kept for a while, and these would be kept with them.
+	// Finished calls stay in memory for replays; drop what a replay does not need.
 	inv.timer, inv.runtime, inv.details = nil, nil, nil
 	if inv.base > 0 {
 		size = 0

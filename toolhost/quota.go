@@ -10,8 +10,7 @@ func quotaError(message string, wait time.Duration) *altar.Error {
 	return altar.Errorf(altar.AuthorizationFailed, "%s", message).With("reason", "quota").With("retry_after_ms", wait.Milliseconds())
 }
 
-// QuotaWait returns how long a client waits that an error refused because of a quota, and false for
-// another error.
+// QuotaWait returns the wait of an error caused by a quota, and false for other errors.
 func QuotaWait(err *altar.Error) (time.Duration, bool) {
 	if err == nil || err.Details["reason"] != "quota" {
 		return 0, false

@@ -18,7 +18,7 @@ import (
 )
 
 // Catalogue lists the names that operations have in common. The index implements it, and so does an
-// [api.Limited] around the index.
+// [answer.LimitedSearcher] around the index.
 type Catalogue interface {
 	// Namespaces and DataClasses list all values, sorted.
 	Namespaces(ctx context.Context) ([]index.ValueCount, error)

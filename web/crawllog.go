@@ -60,8 +60,8 @@ func (p *Pages) crawlLogPage(c *gin.Context) (frame.WebPage, error) {
 	return frame.WebPage{Name: "crawllog", Title: "Requests to " + host, Body: v}, nil
 }
 
-func (p *Pages) visitOf(e crawler.LedgerEntry) visitView {
-	v := visitView{At: p.MomentOf(e.At), Why: frame.AsSentence(e.Why), Cut: e.Cut}
+func (p *Pages) visitOf(e crawler.CrawlLogEntry) visitView {
+	v := visitView{At: p.MomentOf(e.At), Why: frame.AsSentence(e.Why), Cut: e.Interrupted}
 	if e.Visited != e.Host {
 		v.Visited = e.Visited
 	}

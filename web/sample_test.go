@@ -516,17 +516,17 @@ func (s sample) Rule(code string) (answer.RuleView, error) {
 	return new(answer.Answers).Rule(code)
 }
 
-func (s sample) CrawlLog(_ context.Context, host string, before time.Time, limit int) ([]crawler.LedgerEntry, error) {
+func (s sample) CrawlLog(_ context.Context, host string, before time.Time, limit int) ([]crawler.CrawlLogEntry, error) {
 	if host == "unknown.test" {
 		return nil, answer.ErrNoService
 	}
 	if host == "empty.test" {
 		return nil, s.err
 	}
-	var out []crawler.LedgerEntry
+	var out []crawler.CrawlLogEntry
 	for i := range limit {
-		out = append(out, crawler.LedgerEntry{
-			Host: host, Visited: []string{host, s.word("other.test")}[i%2], Why: s.word("due again"), At: now.Add(-time.Duration(i) * time.Hour), Cut: i%3 == 0,
+		out = append(out, crawler.CrawlLogEntry{
+			Host: host, Visited: []string{host, s.word("other.test")}[i%2], Why: s.word("due again"), At: now.Add(-time.Duration(i) * time.Hour), Interrupted: i%3 == 0,
 			Requests: []crawler.Request{{Made: fetch.Made{URL: s.word("https://ristorante.test/robots.txt"), Status: 200 * (i % 2), Took: 7, WireBytes: 12}, Why: s.word("before anything else")}},
 		})
 	}

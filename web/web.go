@@ -79,7 +79,7 @@ type Answers interface {
 	// Validate checks a text, or the document at an address.
 	Validate(ctx context.Context, s answer.ValidationRequest) ([]answer.ValidationResult, error)
 	// CrawlLog returns the requests to a host, the latest visit first.
-	CrawlLog(ctx context.Context, host string, before time.Time, limit int) ([]crawler.LedgerEntry, error)
+	CrawlLog(ctx context.Context, host string, before time.Time, limit int) ([]crawler.CrawlLogEntry, error)
 	// Submit adds names of hosts to the frontier.
 	Submit(ctx context.Context, hosts []string, client netip.Addr) ([]answer.Submission, error)
 	// Submission returns the state of a submitted host.

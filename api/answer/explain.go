@@ -26,7 +26,7 @@ type Explanation struct {
 	// before User-Agents were recorded.
 	MeasuredBy string `json:"measured_by,omitempty"`
 	// LastVisit lists the requests of the last visit, nil before the first, and after 90 days.
-	LastVisit *crawler.LedgerEntry `json:"last_visit,omitempty"`
+	LastVisit *crawler.CrawlLogEntry `json:"last_visit,omitempty"`
 	Visited   time.Time            `json:"visited,omitzero"`
 	Due       time.Time            `json:"due,omitzero"`
 	// Recheck describes a visit that anybody asks for, OwnerRecheck one that the owner asks for
@@ -139,7 +139,7 @@ func (a *Answers) ExplainService(ctx context.Context, s Service) (Explanation, e
 		return Explanation{}, err
 	}
 	// Requests to the host may come from visits to others, too.
-	if i := slices.IndexFunc(visits, func(v crawler.LedgerEntry) bool { return v.Visited == s.Host }); i >= 0 {
+	if i := slices.IndexFunc(visits, func(v crawler.CrawlLogEntry) bool { return v.Visited == s.Host }); i >= 0 {
 		e.LastVisit = &visits[i]
 	}
 	turns, err := conformance.Turns(ctx, a.Store, s.Host, now, since)

@@ -176,7 +176,7 @@ func (a *Mux) AdminHandler() http.Handler {
 	})
 }
 
-// LocalAdminHandler is [API.AdminHandler] for an address of this machine, which any local program
+// LocalAdminHandler is [Mux.AdminHandler] for an address of this machine, which any local program
 // can reach. A page in a browser must not: requests that name another host than address (DNS
 // rebinding) and requests from a page of another origin are refused.
 func (a *Mux) LocalAdminHandler(address string) http.Handler {

@@ -34,7 +34,7 @@ type Route struct {
 	Operator bool
 	// AIR routes have the shapes and the error members of the AIR reference.
 	AIR bool
-	// Body is the size of the largest request body in bytes, or [Streamed].
+	// Body is the size of the largest request body in bytes, or streamed.
 	Body int64
 	// Stream names the kind of an endless answer. It has no time limit; the number of streams of a
 	// kind is limited, and [Mux.EndStreams] ends them.

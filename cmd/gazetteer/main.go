@@ -2,7 +2,7 @@
 // what services publish for agents, stores it, answers "who can do this?", and resolves agents to
 // their inbox.
 //
-// newRoot in root.go lists the verbs, which stand in internal/cli; internal/server opens and runs
+// newRoot in root.go lists the commands of internal/cli; internal/server opens and runs
 // everything behind them. Nothing is decided here.
 package main
 

@@ -66,7 +66,7 @@ func runCommand(ctx context.Context, args []string, s streams, o fetch.Options) 
 func newRoot(s streams, o fetch.Options) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "gazlint",
-		Short: "Judge, convert and begin documents for agents",
+		Short: "Check, convert and create documents for agents",
 		Long: `Gazlint judges what services publish for agents: AI Discovery documents
 (/.well-known/ai), AGIS documents and their summaries (/.well-known/agis.json).
 

@@ -5,7 +5,6 @@
 //
 // The follower reads four kinds of records: host/ (the states, see crawler.Host.Track), doc/ (the
 // links), block/ (hosts that are not visited) and turn/ (since when there is a history). It writes
-// what it knows to a file from time to time, with the cursor that the file stands for. A start reads
-// the file and the changes since; without a file, or with one of another store, it reads all records
-// and comes to the same.
+// what it knows to a file from time to time, with the cursor of that state. At start it reads the file
+// and later changes; without a usable file it reads all records, with the same result.
 package standing

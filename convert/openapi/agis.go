@@ -14,7 +14,7 @@ import (
 )
 
 // ToAGIS converts an OpenAPI description to an AGIS document, by the informative mapping in
-// appendix B of the draft. Each guess is a review. It fails for a text that is no OpenAPI
+// appendix B of the draft. Each guess is a review. It fails for a text that is not an OpenAPI
 // description and for one without operations.
 func ToAGIS(text []byte, o conversion.Options) (conversion.Output, error) {
 	a, err := readOpenAPI(text)

@@ -16,7 +16,7 @@ import (
 )
 
 // ToAIDiscovery converts an OpenAPI description to an AI Discovery document. Each guess is a
-// review, and is listed in meta.review. It fails for a text that is no OpenAPI description and for
+// review, and is listed in meta.review. It fails for a text that is not an OpenAPI description and for
 // one without operations.
 func ToAIDiscovery(text []byte, o conversion.Options) (conversion.Output, error) {
 	a, err := readOpenAPI(text)

@@ -21,7 +21,7 @@ const maxSchemaNodes = 500000
 // FromAGIS converts an AGIS document to an OpenAPI 3.1 description of its HTTP binding (§10.1):
 // every operation has a header that names the method, and the HTTP method follows from the effect
 // that the endpoint declares. The direction is the opposite of appendix B. It fails for a text that
-// is no AGIS document and for a document without endpoints.
+// is not an AGIS document and for a document without endpoints.
 func FromAGIS(text []byte, o conversion.Options) (conversion.Output, error) {
 	d, findings, err := agis.Parse(text, agis.Options{})
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 
 // An operation is one HTTP method of one path.
 type operation struct {
-	node        *protocol.Node // as it stands in the description
+	node        *protocol.Node // as the description has it
 	path        string
 	method      string // in lower case
 	id          string

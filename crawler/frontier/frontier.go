@@ -1,9 +1,9 @@
 // Package frontier orders hosts by the time of their next visit. Start with [New], fill it with
 // [Frontier.AddHost] or from a snapshot, then call [Frontier.NextHost] and, after the visit,
-// [Frontier.FinishSession]. It returns at most so many hosts of a registrable domain at a time. It
+// [Frontier.FinishSession]. It limits how many hosts of a registrable domain it returns at a time. It
 // holds a million hosts in about 80 MB and can be written to a file and read again.
 //
-//	frontier.go   the queues, from far to ready; limits of domains
+//	frontier.go   the parts, from far to ready; limits of domains
 //	hosttable.go  the names of all hosts, by number
 //	snapshot.go   the file
 //
@@ -40,7 +40,7 @@ type Frontier struct {
 	byMinute     map[uint32][]uint32 // far hosts by the minute they are due in
 	minutes      minuteHeap          // the minutes of byMinute
 	near         secondHeap          // near hosts, and hosts with a reserved time
-	queue        []uint32            // ready hosts; from head on
+	ready        []uint32            // due hosts; from head on
 	head         int
 	domains      map[string]*domain
 	domainStarts domainStartHeap // when domains with parked hosts may start a session
@@ -128,20 +128,20 @@ func (f *Frontier) RemoveHost(name string) {
 	*p = placeNone
 }
 
-// uncountHost subtracts a host from the count of its queue. Its number stays in the queue and is
+// uncountHost subtracts a host from the count of its part. Its number stays in the part and is
 // skipped.
-func (f *Frontier) uncountHost(p *queuePlace) {
+func (f *Frontier) uncountHost(p *hostPlace) {
 	if *p == placeReady || *p == placeParked || *p == placeCalled {
 		f.dueHosts--
 	}
 }
 
-// scheduleHost puts a host into the queue that fits its due time.
+// scheduleHost puts a host into the part that fits its due time.
 func (f *Frontier) scheduleHost(n uint32, now, when time.Time) {
 	p := f.hosts.place.at(n)
 	if !when.After(now) {
 		*f.hosts.due.at(n) = uint32(max(when.Unix(), 0))
-		f.enqueueReady(n)
+		f.addReady(n)
 		return
 	}
 	second := secondOf(when)
@@ -159,12 +159,12 @@ func (f *Frontier) scheduleHost(n uint32, now, when time.Time) {
 	f.byMinute[minute] = append(f.byMinute[minute], n)
 }
 
-func (f *Frontier) enqueueReady(n uint32) { f.enqueueAs(n, placeReady) }
+func (f *Frontier) addReady(n uint32) { f.addReadyAs(n, placeReady) }
 
-func (f *Frontier) enqueueAs(n uint32, as queuePlace) {
+func (f *Frontier) addReadyAs(n uint32, as hostPlace) {
 	*f.hosts.place.at(n) = as
 	f.dueHosts++
-	f.queue = append(f.queue, n)
+	f.ready = append(f.ready, n)
 }
 
 // IsDue reports that a host is being visited or will be visited before its next due time.
@@ -201,12 +201,12 @@ func (f *Frontier) DueAt(name string) time.Time {
 // [Frontier.FinishSession] or [Frontier.Postpone] must follow.
 func (f *Frontier) NextHost(now time.Time) (*DueHost, bool) {
 	f.moveDue(now)
-	for f.head < len(f.queue) {
-		n := f.queue[f.head]
+	for f.head < len(f.ready) {
+		n := f.ready[f.head]
 		f.head++
 		p := f.hosts.place.at(n)
 		if *p != placeReady && *p != placeCalled {
-			continue // gone, or queued a second time
+			continue // gone, or added a second time
 		}
 		e := &DueHost{Name: f.hosts.nameOf(n), Reserved: *p == placeCalled, number: n}
 		d := f.domainOf(e.Name, now)
@@ -222,10 +222,10 @@ func (f *Frontier) NextHost(now time.Time) (*DueHost, bool) {
 		d.next = now.Add(f.interval)
 		f.scheduleDomain(d)
 		f.inFlight++
-		f.compactQueue()
+		f.compactReady()
 		return e, true
 	}
-	f.compactQueue()
+	f.compactReady()
 	return nil, false
 }
 
@@ -247,9 +247,9 @@ func (f *Frontier) moveDue(now time.Time) {
 		n := s.host()
 		switch p := f.hosts.place.at(n); {
 		case *p == placeNear && int64(*f.hosts.due.at(n)) == s.second():
-			f.enqueueReady(n)
+			f.addReady(n)
 		case *p == placeBooked && int64(*f.hosts.due.at(n)) == s.second():
-			f.enqueueAs(n, placeCalled)
+			f.addReadyAs(n, placeCalled)
 		}
 	}
 	for len(f.domainStarts) > 0 && !f.domainStarts[0].at.After(now) {
@@ -263,14 +263,14 @@ func (f *Frontier) moveDue(now time.Time) {
 	}
 }
 
-// releaseParked puts the next parked host of a domain back into the queue.
+// releaseParked puts the next parked host of a domain into the ready part.
 func (f *Frontier) releaseParked(d *domain) {
 	for len(d.parked) > 0 && d.running < f.maxSessions {
 		n := d.parked[0]
 		d.parked = d.parked[1:]
 		if p := f.hosts.place.at(n); *p == placeParked {
 			*p = placeReady
-			f.queue = append(f.queue, n)
+			f.ready = append(f.ready, n)
 			return
 		}
 	}
@@ -284,10 +284,10 @@ func (f *Frontier) scheduleDomain(d *domain) {
 	}
 }
 
-// compactQueue frees the consumed part of the queue.
-func (f *Frontier) compactQueue() {
-	if f.head > 64 && f.head*2 > len(f.queue) {
-		f.queue = append([]uint32(nil), f.queue[f.head:]...)
+// compactReady frees the consumed entries of ready.
+func (f *Frontier) compactReady() {
+	if f.head > 64 && f.head*2 > len(f.ready) {
+		f.ready = append([]uint32(nil), f.ready[f.head:]...)
 		f.head = 0
 	}
 }
@@ -423,7 +423,7 @@ func (f *Frontier) Counts() Counts {
 
 // QueueAge returns how long the next host has been due, 0 if there is none.
 func (f *Frontier) QueueAge(now time.Time) time.Duration {
-	for _, n := range f.queue[f.head:] {
+	for _, n := range f.ready[f.head:] {
 		if p := *f.hosts.place.at(n); p == placeReady || p == placeCalled {
 			return max(now.Sub(time.Unix(int64(*f.hosts.due.at(n)), 0)), 0)
 		}

@@ -5,7 +5,7 @@ import (
 	"hash/maphash"
 )
 
-// A hostTable numbers host names and keeps for each its due time and its queue in about 40 bytes
+// A hostTable numbers host names and keeps for each its due time and its part in about 40 bytes
 // plus the name. A map of structs takes five times as much, and a million hosts should fit into a
 // small machine. Numbers start at 0, have no gaps and do not change.
 type hostTable struct {
@@ -15,21 +15,21 @@ type hostTable struct {
 	text  [][]byte // names, each behind its length, in pieces of textPiece
 	names pieceList[uint32]
 	due   pieceList[uint32] // seconds since 1970
-	place pieceList[queuePlace]
+	place pieceList[hostPlace]
 }
 
-// queuePlace is the queue in which a host waits.
-type queuePlace uint8
+// hostPlace is the part of the frontier in which a host waits.
+type hostPlace uint8
 
 const (
-	placeNone     queuePlace = iota // not known any more
-	placeFar                        // in the calendar
-	placeNear                       // in the heap of the coming minutes
-	placeBooked                     // the same, with the turn of its address taken in advance
-	placeReady                      // due, in the queue
-	placeCalled                     // the same, after it was booked
-	placeParked                     // due, in the queue of its domain
-	placeInFlight                   // being visited
+	placeNone     hostPlace = iota // no longer known
+	placeFar                       // in the calendar
+	placeNear                      // in the heap of the coming minutes
+	placeBooked                    // the same, with a slot of its address reserved
+	placeReady                     // due, in ready
+	placeCalled                    // the same, after it was booked
+	placeParked                    // due, in the list of its domain
+	placeInFlight                  // being visited
 )
 
 const textPiece = 1 << 20
@@ -74,7 +74,7 @@ func (t *hostTable) hasName(n uint32, name string) bool {
 	return int(piece[0]) == len(name) && string(piece[1:1+len(name)]) == name
 }
 
-// numberOf returns the number of a name, adding it if it is new: a new name is in no queue. Names
+// numberOf returns the number of a name, adding it if it is new: a new name is in no part. Names
 // are at most 253 bytes long.
 func (t *hostTable) numberOf(name string) uint32 {
 	if 4*t.len() >= 3*len(t.slots) {

@@ -108,7 +108,7 @@ func assignRetrySlots(cut map[string]Interruptions, flown map[string]StartedVisi
 	}
 }
 
-// New returns a journal that logs the first failed write. Call [journal.openFile] before anything else.
+// New returns a journal that logs the first failed write. Call [Journal.Open] before anything else.
 func New(log *slog.Logger) *Journal { return &Journal{log: log} }
 
 // Open reads the journal of the previous process and starts a new one in dir; without a directory

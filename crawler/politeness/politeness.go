@@ -1,5 +1,5 @@
 // Package politeness limits the rate and the number of concurrent visits to hosts, domains and
-// addresses. Start with [New]; a session collects its share of the limits in a [Permit].
+// addresses. Start with [New]; a session collects its slots in [Slots].
 package politeness
 
 import (
@@ -19,8 +19,8 @@ import (
 // A Limit is the interval between the starts of two visits, and the number of concurrent visits. An
 // interval of zero or less does not limit.
 type Limit struct {
-	Interval time.Duration
-	AtOnce   int
+	Interval    time.Duration
+	Concurrency int
 }
 
 // A NetworkLimit is the limit for each address of a network.
@@ -39,7 +39,7 @@ type Limits struct {
 // A Limiter decides when a session with a host may begin, by the limits of the host, of its
 // registrable domain, of its address, and by the overall rate. The three limits protect different
 // things: a single name, a domain with many names, and machines that serve thousands of domains.
-// The requests of a session run in sequence and need no further permit.
+// The requests of a session run in sequence and need no further slot.
 //
 // Its methods may be called from any goroutine.
 type Limiter struct {
@@ -69,39 +69,39 @@ func (p *Limiter) Limits() Limits { return p.limits }
 // A limitState is the state of a limiter for a host, a domain or an address.
 type limitState struct {
 	limiter *rate.Limiter
-	turn    chan struct{} // holds an element for each session that runs
+	slots   chan struct{} // holds an element for each session that runs
 	users   int           // sessions that run or wait; guarded by Limiter.mu
 	tail    time.Time     // the time of the last reservation
 }
 
 const minSweepInterval = 1024
 
-// A Permit is a session's share of the politeness limits: turns, which it gives back, and the
+// Slots are what a session holds of the politeness limits: slots, which it releases, and the
 // intervals that start with its connection.
-type Permit struct {
+type Slots struct {
 	intervals []*rate.Limiter
-	turns     []func()
+	held      []func()
 }
 
-// Release returns the turns.
-func (l *Permit) Release() {
-	for _, give := range slices.Backward(l.turns) {
+// Release releases the slots.
+func (l *Slots) Release() {
+	for _, give := range slices.Backward(l.held) {
 		give()
 	}
-	*l = Permit{}
+	*l = Slots{}
 }
 
-// EnterHost waits for the turns of the host and its domain, and for the rate of all.
-func (p *Limiter) EnterHost(ctx context.Context, l *Permit, host string) error {
-	err := p.waitForTurn(ctx, l, host, p.limits.Host)
+// EnterHost waits for slots of the host and its domain, and for the rate of all.
+func (p *Limiter) EnterHost(ctx context.Context, l *Slots, host string) error {
+	err := p.waitForSlot(ctx, l, host, p.limits.Host)
 	if err == nil {
-		err = p.waitForTurn(ctx, l, "."+psl.Domain(host), p.limits.Domain)
+		err = p.waitForSlot(ctx, l, "."+psl.Domain(host), p.limits.Domain)
 	}
 	if err == nil {
 		err = p.waitForRate(ctx)
 	}
 	if err != nil {
-		return fmt.Errorf("wait for the turn of %s: %w", host, err)
+		return fmt.Errorf("wait for a slot of %s: %w", host, err)
 	}
 	return nil
 }
@@ -120,21 +120,21 @@ func (p *Limiter) waitForRate(ctx context.Context) error {
 	return p.all.Wait(ctx)
 }
 
-// WaitForAddress waits for the turn of an address.
-func (p *Limiter) WaitForAddress(ctx context.Context, l *Permit, addr netip.Addr) error {
+// WaitForAddress waits for a slot of an address.
+func (p *Limiter) WaitForAddress(ctx context.Context, l *Slots, addr netip.Addr) error {
 	name, limit := p.limitOf(addr)
-	if err := p.waitForTurn(ctx, l, name, limit); err != nil {
-		return fmt.Errorf("wait for the turn of the address %s: %w", name, err)
+	if err := p.waitForSlot(ctx, l, name, limit); err != nil {
+		return fmt.Errorf("wait for a slot of the address %s: %w", name, err)
 	}
 	return nil
 }
 
-// waitForTurn waits for a turn.
-func (p *Limiter) waitForTurn(ctx context.Context, l *Permit, name string, limit Limit) error {
+// waitForSlot waits for a slot of a limit.
+func (p *Limiter) waitForSlot(ctx context.Context, l *Slots, name string, limit Limit) error {
 	g := p.limitStateOf(name, limit)
 	select {
-	case g.turn <- struct{}{}:
-		l.addTurn(p, g)
+	case g.slots <- struct{}{}:
+		l.addSlot(p, g)
 		return nil
 	case <-ctx.Done():
 		p.releaseUser(g)
@@ -142,17 +142,17 @@ func (p *Limiter) waitForTurn(ctx context.Context, l *Permit, name string, limit
 	}
 }
 
-func (l *Permit) addTurn(p *Limiter, g *limitState) {
+func (l *Slots) addSlot(p *Limiter, g *limitState) {
 	l.intervals = append(l.intervals, g.limiter)
-	l.turns = append(l.turns, func() {
-		<-g.turn
+	l.held = append(l.held, func() {
+		<-g.slots
 		p.releaseUser(g)
 	})
 }
 
 // BeginIntervals waits until every interval has passed and starts new ones. It waits for all of
-// them together, while holding all turns, so that each interval runs from connection to connection.
-func (l *Permit) BeginIntervals(ctx context.Context) error {
+// them together, while holding all slots, so that each interval runs from connection to connection.
+func (l *Slots) BeginIntervals(ctx context.Context) error {
 	for {
 		now := time.Now()
 		var longest time.Duration
@@ -172,7 +172,7 @@ func (l *Permit) BeginIntervals(ctx context.Context) error {
 
 // BookAddress is WaitForAddress without waiting: if the address is not free now, ok is false and at
 // is the time to try again. A visit that tries again then has a reservation and precedes new ones.
-func (p *Limiter) BookAddress(l *Permit, addr netip.Addr, booked bool) (at time.Time, ok bool) {
+func (p *Limiter) BookAddress(l *Slots, addr netip.Addr, booked bool) (at time.Time, ok bool) {
 	name, limit := p.limitOf(addr)
 	g := p.limitStateOf(name, limit)
 	now := time.Now()
@@ -180,7 +180,7 @@ func (p *Limiter) BookAddress(l *Permit, addr netip.Addr, booked bool) (at time.
 		return p.requeue(g, limit, now), false
 	}
 	select {
-	case g.turn <- struct{}{}:
+	case g.slots <- struct{}{}:
 	default:
 		return p.requeue(g, limit, now), false
 	}
@@ -188,10 +188,10 @@ func (p *Limiter) BookAddress(l *Permit, addr netip.Addr, booked bool) (at time.
 	delay := r.DelayFrom(now)
 	r.CancelAt(now)
 	if !booked && delay > 0 || delay > maxBookedWait {
-		<-g.turn
+		<-g.slots
 		return p.requeue(g, limit, now), false
 	}
-	l.addTurn(p, g)
+	l.addSlot(p, g)
 	return time.Time{}, true
 }
 
@@ -250,7 +250,7 @@ func (p *Limiter) limitStateOf(name string, limit Limit) *limitState {
 	g, known := p.states[name]
 	if !known {
 		p.sweepIdle()
-		g = &limitState{limiter: rate.NewLimiter(rate.Inf, 1), turn: make(chan struct{}, max(limit.AtOnce, 1))}
+		g = &limitState{limiter: rate.NewLimiter(rate.Inf, 1), slots: make(chan struct{}, max(limit.Concurrency, 1))}
 		if limit.Interval > 0 {
 			g.limiter.SetLimit(rate.Every(limit.Interval))
 		}

@@ -11,9 +11,9 @@ import (
 )
 
 // enter takes every turn of a session with a host and begins its intervals.
-func enter(t *testing.T, ctx context.Context, l *Limiter, host string, addr netip.Addr) *Permit {
+func enter(t *testing.T, ctx context.Context, l *Limiter, host string, addr netip.Addr) *Slots {
 	t.Helper()
-	var p Permit
+	var p Slots
 	err := l.WaitForAddress(ctx, &p, addr)
 	if err == nil {
 		err = l.EnterHost(ctx, &p, host)
@@ -30,9 +30,9 @@ func enter(t *testing.T, ctx context.Context, l *Limiter, host string, addr neti
 func TestIntervalsOfHostDomainAndAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := New(Limits{
-			Host: Limit{Interval: 10 * time.Second, AtOnce: 1}, Domain: Limit{Interval: 3 * time.Second, AtOnce: 1},
-			Address:  Limit{Interval: time.Second, AtOnce: 1},
-			Networks: []NetworkLimit{{Network: netip.MustParsePrefix("198.51.100.0/24"), Limit: Limit{AtOnce: 5}}},
+			Host: Limit{Interval: 10 * time.Second, Concurrency: 1}, Domain: Limit{Interval: 3 * time.Second, Concurrency: 1},
+			Address:  Limit{Interval: time.Second, Concurrency: 1},
+			Networks: []NetworkLimit{{Network: netip.MustParsePrefix("198.51.100.0/24"), Limit: Limit{Concurrency: 5}}},
 		})
 		addr, shared := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("198.51.100.1")
 		for _, step := range []struct {
@@ -59,12 +59,12 @@ func TestIntervalsOfHostDomainAndAddress(t *testing.T) {
 
 func TestWaitEndsWithContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := New(Limits{Host: Limit{AtOnce: 1}, Domain: Limit{AtOnce: 1}, Address: Limit{AtOnce: 2}})
+		l := New(Limits{Host: Limit{Concurrency: 1}, Domain: Limit{Concurrency: 1}, Address: Limit{Concurrency: 2}})
 		addr := netip.MustParseAddr("192.0.2.1")
 		first := enter(t, t.Context(), l, "a.test", addr)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		var second Permit
+		var second Slots
 		if err := l.WaitForAddress(ctx, &second, addr); err != nil {
 			t.Fatal(err)
 		}
@@ -79,10 +79,10 @@ func TestWaitEndsWithContext(t *testing.T) {
 
 func TestReservationsGoBeforeNewVisits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := New(Limits{Address: Limit{Interval: 10 * time.Second, AtOnce: 1}})
+		l := New(Limits{Address: Limit{Interval: 10 * time.Second, Concurrency: 1}})
 		addr := netip.MustParseAddr("192.0.2.1")
 		enter(t, t.Context(), l, "a.test", addr).Release()
-		var p Permit
+		var p Slots
 		at, ok := l.BookAddress(&p, addr, false)
 		if ok || time.Until(at) != 10*time.Second {
 			t.Fatalf("booked for %v, free %v", at, ok)
@@ -103,7 +103,7 @@ func TestReservationsGoBeforeNewVisits(t *testing.T) {
 
 func TestIdleStatesAreDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := New(Limits{Host: Limit{Interval: time.Second, AtOnce: 1}})
+		l := New(Limits{Host: Limit{Interval: time.Second, Concurrency: 1}})
 		for i := range 5 * minSweepInterval {
 			l.CountVisit("a.test", netip.AddrFrom4([4]byte{192, 0, byte(i >> 8), byte(i)}))
 			time.Sleep(time.Millisecond)
@@ -123,9 +123,9 @@ func TestWaitersDoNotAccumulateBurst(t *testing.T) {
 		var waiting sync.WaitGroup
 		for i := range 500 {
 			waiting.Go(func() {
-				var permit Permit
-				defer permit.Release()
-				_ = p.EnterHost(ctx, &permit, fmt.Sprintf("h%d.test", i)) // an error is the end of the test
+				var slots Slots
+				defer slots.Release()
+				_ = p.EnterHost(ctx, &slots, fmt.Sprintf("h%d.test", i)) // an error is the end of the test
 			})
 		}
 		synctest.Wait()

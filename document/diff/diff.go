@@ -20,9 +20,9 @@ import (
 	"gazetteer/protocol"
 )
 
-// Revision is the number of the rules of [Compare]. It grows with every change of the rules that
+// RulesVersion is the number of the rules of [Compare]. It grows with every change of the rules that
 // changes a severity, so that those who keep severities know which to find again.
-const Revision = 3
+const RulesVersion = 3
 
 // ErrUnlike is wrapped by the error of [Compare] for two texts of different formats.
 var ErrUnlike = errors.New("documents of different formats")

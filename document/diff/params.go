@@ -240,7 +240,7 @@ func keepsOneValue(a, b aidiscovery.Param) bool {
 }
 
 // boundRaised reports whether a lower bound increased, boundLowered whether an upper bound
-// decreased. An empty text is no bound.
+// decreased. An empty text is not a bound.
 func boundRaised(a, b string) bool {
 	x, y := parseNumber(a), parseNumber(b)
 	return y != nil && (x == nil || y.Cmp(x) > 0)

@@ -54,7 +54,7 @@ func (c *comparison) compareSchemas(at schemaPlace, a, b *protocol.Node) {
 	for _, keyword := range innerSchemas {
 		ia, ib := a.Member(keyword), b.Member(keyword)
 		switch {
-		case ia == nil || ib == nil || keyword != "items" && !equalValues(ia, ib): // a difference of the rules is told already
+		case ia == nil || ib == nil || keyword != "items" && !equalValues(ia, ib): // a difference of the rules is already reported
 		case ia.Kind == protocol.Object && ib.Kind == protocol.Object:
 			c.compareSchemas(at, ia, ib)
 		case ia.Kind == protocol.Array && ib.Kind == protocol.Array && len(ia.Items) == len(ib.Items):

@@ -51,7 +51,7 @@ func ClassOf(o *document.Operation) (class effect.Class, from string) {
 // that only work something out from what is posted have it, too.
 const anyPost = "CREATE"
 
-// Changes reports whether an operation changes the world, and so is no answer to a question: as its
+// Changes reports whether an operation changes the world, and so does not answer a question: as its
 // document declares, or by its verb or its intent, if one of them says nothing of reading. Its class is
 // that of [ClassOf].
 func Changes(o *document.Operation, class effect.Class) bool {
@@ -132,7 +132,7 @@ func withoutSubject(sentence string) string {
 // ClassField is the keyword field of the inferred effects, as a number.
 const ClassField = "effectclass"
 
-// classValue is the value of classField.
+// classValue is the value of [ClassField].
 func classValue(o *document.Operation, class effect.Class) string {
 	value := int(class)
 	if needsIdentifier(o) {

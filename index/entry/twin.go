@@ -117,7 +117,7 @@ func identifyingWords(intent string) string {
 	return strings.Join(words, " ")
 }
 
-// servedBelow matches the parts of an HTTP path that are no part of the noun: where an API is served,
+// servedBelow matches the parts of an HTTP path that are not part of the noun: where an API is served,
 // and its version.
 var servedBelow = regexp.MustCompile(`^(api|rest|v[0-9]+(\.[0-9]+)*)$`)
 

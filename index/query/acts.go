@@ -399,7 +399,7 @@ var makingVerbs = []string{"add", "book", "build", "buy", "compose", "create", "
 // asksToBeTold reports whether a polite opening asks for an answer: show me, do you know.
 func asksToBeTold(word string) bool { return slices.Contains(tellPhrases, normalizeWord(word)) }
 
-// actionOf returns the effects of a verb in any of its forms, 0 for a word that is no verb or a
+// actionOf returns the effects of a verb in any of its forms, 0 for a word that is not a verb or a
 // verb that only reads.
 func actionOf(word string) effect.Class {
 	class := effect.Of(baseVerb(word))

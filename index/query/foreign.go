@@ -174,7 +174,7 @@ func joinSeparated(fields []string) []string {
 	return fields
 }
 
-// spokenMeaning returns the first meaning of a foreign word that is no noun in most uses, or its
+// spokenMeaning returns the first meaning of a foreign word that is not a noun in most uses, or its
 // first one: reserve for a word that means book and reserve.
 func spokenMeaning(meanings []string) string {
 	for _, m := range meanings {

@@ -38,7 +38,7 @@ func PlainText(text string) string {
 	if !mixed {
 		return text
 	}
-	for i, f := range fields { // between such words, one of lookalikes alone is no word of another language
+	for i, f := range fields { // between such words, one of lookalikes alone is not a word of another language
 		if plain := lookalikes.Replace(f); isLatin(plain) {
 			fields[i] = plain
 		}

@@ -154,7 +154,7 @@ const (
 	reasonWeight  = 0.5  // words after because, before and similar words
 	// TimeWeight is the weight of days, months and codes of currencies.
 	TimeWeight = 0.4
-	// NameWeight is the weight of a capitalized word that is no service's name.
+	// NameWeight is the weight of a capitalized word that is not a service's name.
 	NameWeight = 0.35
 	// KnownNameWeight is the weight of a capitalized word that operations mention.
 	KnownNameWeight = 0.6

@@ -290,7 +290,7 @@ func (r *Request) addConversion(a analysis.Analyzer, lower []string, from int, c
 }
 
 // isOfNoun reports whether the words before a thing say what it shows: the picture of a QR code, which
-// is no picture of the page that the code leads to. Words of the list from say where it comes from.
+// is not a picture of the page that the code leads to. Words of the list from say where it comes from.
 func isOfNoun(words []string, from string) bool {
 	return slices.ContainsFunc(words, func(w string) bool {
 		u := english.Lookup(w)
@@ -307,8 +307,8 @@ func containsAny(words []string, list string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(all, w) })
 }
 
-// mediums are what verbs send or search with that name their medium: to text somebody is to send a
-// message.
+// mediums are nouns that are also verbs of sending or searching, with the words that such a verb stands
+// for: to text somebody is to send a text message.
 var mediums = map[string]string{
 	"text": "send sms message", "sms": "send", "email": "send", "mail": "send", "message": "send", "dm": "send message", "whatsapp": "send message",
 	"phone": "call", "ring": "call", "tweet": "post", "google": "search", "ping": "notify",
@@ -317,8 +317,8 @@ var mediums = map[string]string{
 // tellingVerbs send a message to the person who follows them.
 var tellingVerbs = strings.Fields("inform notify tell")
 
-// addMedium adds what the verb of a clause does with the medium that it names, and that telling
-// somebody something is sending a message: text my boss, tell my boss that I'm late.
+// addMedium adds the words of [mediums] to a clause whose verb is a medium, and "send message" to a
+// clause whose verb tells somebody something: text my boss, tell my boss that I'm late.
 func (r *Request) addMedium(a analysis.Analyzer, lower []string, from int, clauses []int) {
 	for i := from; i+1 < len(lower); i++ {
 		words := mediums[lower[i]]

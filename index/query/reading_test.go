@@ -110,7 +110,7 @@ func TestRequestParsing(t *testing.T) {
 	}
 }
 
-// TestInabilityForbidsNothing checks that what somebody cannot do is no prohibition, and what nobody
+// TestInabilityForbidsNothing checks that what somebody cannot do is not a prohibition, and what nobody
 // may do is one.
 func TestInabilityForbidsNothing(t *testing.T) {
 	a, err := tokens.NewAnalyzer()

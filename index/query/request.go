@@ -25,7 +25,7 @@ type Request struct {
 	Prohibitions []Prohibition
 }
 
-// placePrepositions precede the name of a place, which is no identifier: in Vienna.
+// placePrepositions precede the name of a place, which is not an identifier: in Vienna.
 var placePrepositions = strings.Fields("across around at in inside near outside through within")
 
 // ParseRequest reads the free text of a query. It removes polite words and words without a term

@@ -64,7 +64,7 @@ func isLetters(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) })
 }
 
-// statesInability reports whether the i-th word says what somebody cannot do, which is no prohibition: I
+// statesInability reports whether the i-th word says what somebody cannot do, which is not a prohibition: I
 // can't come, cancel it.
 func statesInability(words []string, i int) bool {
 	return i > 0 && (words[i-1] == "i" || words[i-1] == "we") && slices.Contains(inabilities, words[i])

@@ -43,14 +43,14 @@ func (l *Lexicon) computeCentroids() []Centroid {
 			texts = append(texts, Centroid{m, SignCodeOf(m.Vector)})
 		}
 	}
-	centres := make([]Centroid, min(MaxClusters, len(texts)))
-	for i := range centres {
-		centres[i] = texts[i*len(texts)/len(centres)]
+	centroids := make([]Centroid, min(MaxClusters, len(texts)))
+	for i := range centroids {
+		centroids[i] = texts[i*len(texts)/len(centroids)]
 	}
 	for range clusterRounds {
-		sums := make([][]float32, len(centres))
+		sums := make([][]float32, len(centroids))
 		for i := range texts {
-			at := NearestCentroid(centres, &texts[i].Embedding, &texts[i].code)
+			at := NearestCentroid(centroids, &texts[i].Embedding, &texts[i].code)
 			if sums[at] == nil {
 				sums[at] = make([]float32, l.Table.Dim())
 			}
@@ -60,20 +60,20 @@ func (l *Lexicon) computeCentroids() []Centroid {
 		}
 		for i, sum := range sums {
 			if sum != nil {
-				centres[i] = newCentroid(sum)
+				centroids[i] = newCentroid(sum)
 			}
 		}
 	}
-	return centres
+	return centroids
 }
 
 // NearestCentroid returns the number of the centroid nearest to an embedding, among those with the
 // nearest codes.
-func NearestCentroid(centres []Centroid, m *Embedding, c *SignCode) int {
+func NearestCentroid(centroids []Centroid, m *Embedding, c *SignCode) int {
 	var tries [clusterCandidates]struct{ at, distance int }
 	n := 0
-	for i := range centres {
-		d := centres[i].code.Distance(c)
+	for i := range centroids {
+		d := centroids[i].code.Distance(c)
 		if n == clusterCandidates && d >= tries[n-1].distance {
 			continue
 		}
@@ -88,7 +88,7 @@ func NearestCentroid(centres []Centroid, m *Embedding, c *SignCode) int {
 	}
 	best, most := 0, float32(-2)
 	for _, t := range tries[:n] {
-		if cosine := centres[t.at].Cosine(*m); cosine > most {
+		if cosine := centroids[t.at].Cosine(*m); cosine > most {
 			best, most = t.at, cosine
 		}
 	}
@@ -96,12 +96,12 @@ func NearestCentroid(centres []Centroid, m *Embedding, c *SignCode) int {
 }
 
 // ClustersByDistance returns the numbers of the centroids, nearest to m first.
-func ClustersByDistance(centres []Centroid, m Embedding) []uint64 {
-	order := make([]uint64, len(centres))
-	for i := range centres {
+func ClustersByDistance(centroids []Centroid, m Embedding) []uint64 {
+	order := make([]uint64, len(centroids))
+	for i := range centroids {
 		// Positive floating-point numbers have the same order as their bits, so that integers can
 		// be sorted: a smaller one is nearer, and the index breaks ties.
-		order[i] = uint64(math.Float32bits(2-centres[i].Cosine(m)))<<32 | uint64(i)
+		order[i] = uint64(math.Float32bits(2-centroids[i].Cosine(m)))<<32 | uint64(i)
 	}
 	slices.Sort(order)
 	for i := range order {
@@ -351,8 +351,8 @@ func LimitLength(v []float32, most float32) {
 // Vectors of brand names are arbitrary, so only names that point away are doubtful.
 const minNameIntentCosine = 0
 
-// PointApart reports whether two nonzero sums of vectors have nothing in common.
-func PointApart(a, b []float32) bool {
+// AreOrthogonal reports whether two nonzero sums of vectors have nothing in common.
+func AreOrthogonal(a, b []float32) bool {
 	lengths := wordvec.Dot(a, a) * wordvec.Dot(b, b)
 	return lengths > 0 && float64(wordvec.Dot(a, b)) < minNameIntentCosine*math.Sqrt(float64(lengths))
 }

@@ -31,7 +31,7 @@ func EmbedClauses(l *semantic.Lexicon, words []query.Word) []Clause {
 	if len(words) == 0 || !slices.ContainsFunc(words, func(w query.Word) bool { return w.Clause != words[0].Clause }) {
 		return nil // most queries have one clause, which is not embedded again
 	}
-	var wishes []Clause
+	var clauses []Clause
 	for rest := words; len(rest) > 0; {
 		n := 1
 		for n < len(rest) && rest[n].Clause == rest[0].Clause {
@@ -39,17 +39,17 @@ func EmbedClauses(l *semantic.Lexicon, words []query.Word) []Clause {
 		}
 		part := rest[:n]
 		rest = rest[n:]
-		if part[0].Clause == query.NoClause || len(part) < query.MinClauseWords || len(wishes) == MaxClauses {
+		if part[0].Clause == query.NoClause || len(part) < query.MinClauseWords || len(clauses) == MaxClauses {
 			continue
 		}
 		if m := l.EmbedForms(query.WordForms(part)); m.Scale != 0 {
-			wishes = append(wishes, Clause{joinAskedWords(part), m})
+			clauses = append(clauses, Clause{joinAskedWords(part), m})
 		}
 	}
-	if len(wishes) < 2 {
+	if len(clauses) < 2 {
 		return nil
 	}
-	return wishes
+	return clauses
 }
 
 // joinAskedWords returns the original words; of a long text it returns the first ones.
@@ -69,10 +69,10 @@ const MaxShownWords = 8
 
 // NearestClause returns the clause nearest to an operation's embedding, and the cosine. There must
 // be at least one clause.
-func NearestClause(wishes []Clause, m semantic.Embedding) (nearest int, cosine float32) {
-	cosine = wishes[0].embedding.Cosine(m)
-	for i := range wishes[1:] {
-		if c := wishes[1+i].embedding.Cosine(m); c > cosine {
+func NearestClause(clauses []Clause, m semantic.Embedding) (nearest int, cosine float32) {
+	cosine = clauses[0].embedding.Cosine(m)
+	for i := range clauses[1:] {
+		if c := clauses[1+i].embedding.Cosine(m); c > cosine {
 			nearest, cosine = 1+i, c
 		}
 	}

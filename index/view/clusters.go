@@ -24,12 +24,12 @@ type clusterIndex struct {
 }
 
 // NewClusterIndex sorts the operations of a segment with known embeddings by cluster.
-func NewClusterIndex(centres []semantic.Centroid, m *SegmentEmbeddings, operations bitset.Set) clusterIndex {
-	c := clusterIndex{from: make([]uint32, len(centres)+1)}
+func NewClusterIndex(centroids []semantic.Centroid, m *SegmentEmbeddings, operations bitset.Set) clusterIndex {
+	c := clusterIndex{from: make([]uint32, len(centroids)+1)}
 	type placed struct {
-		number uint32
-		cell   uint32
-		code   semantic.SignCode
+		number  uint32
+		cluster uint32
+		code    semantic.SignCode
 	}
 	var known []placed
 	operations.ForEach(func(number uint32) {
@@ -38,20 +38,20 @@ func NewClusterIndex(centres []semantic.Centroid, m *SegmentEmbeddings, operatio
 			return
 		}
 		p := placed{number: number, code: semantic.SignCodeOf(meaning.Vector)}
-		p.cell = uint32(semantic.NearestCentroid(centres, &meaning, &p.code))
+		p.cluster = uint32(semantic.NearestCentroid(centroids, &meaning, &p.code))
 		known = append(known, p)
-		c.from[p.cell+1]++
+		c.from[p.cluster+1]++
 	})
-	for i := range centres {
+	for i := range centroids {
 		c.from[i+1] += c.from[i]
 	}
 	c.numbers, c.codes = make([]uint32, len(known)), make([]semantic.SignCode, len(known))
 	next := slices.Clone(c.from)
 	for i := range known {
 		p := &known[i]
-		at := next[p.cell]
+		at := next[p.cluster]
 		c.numbers[at], c.codes[at] = p.number, p.code
-		next[p.cell]++
+		next[p.cluster]++
 	}
 	return c
 }
@@ -63,11 +63,11 @@ const (
 	probeShare = 16
 )
 
-// NearestOperations returns the operations in masks whose codes are nearest to the code of the
-// query, about embeddingPool from the clusters around it. The result does not depend on their
-// positions: it always includes whole clusters and all operations at the same distance. The buffer
-// holds the distances of the compared operations.
-func (v *View) NearestOperations(centres []semantic.Centroid, query semantic.Embedding, masks []bitset.Set, room *[]uint8) []EntryRef {
+// NearestOperations returns the operations in masks whose codes are nearest to the code of the query:
+// about EmbeddingPool of those in the clusters around it. The result does not depend on their positions:
+// it compares whole clusters, and includes all operations at the same distance. The buffer holds the
+// distances of the compared operations.
+func (v *View) NearestOperations(centroids []semantic.Centroid, query semantic.Embedding, masks []bitset.Set, room *[]uint8) []EntryRef {
 	if query.Scale == 0 {
 		return nil
 	}
@@ -75,7 +75,7 @@ func (v *View) NearestOperations(centres []semantic.Centroid, query semantic.Emb
 	code := semantic.SignCodeOf(query.Vector)
 	var histogram [notAllowed]int // how many at each distance
 	met, asked := slices.Grow((*room)[:0], enough+enough/4), 0
-	order, width := clusterOrder(centres, query, v.Operations <= enough)
+	order, width := clusterOrder(centroids, query, v.Operations <= enough)
 	opened := 0
 	for ; opened < len(order) && asked < enough; opened++ {
 		for i := range v.Segments {
@@ -105,9 +105,9 @@ func (v *View) NearestOperations(centres []semantic.Centroid, query semantic.Emb
 		limit++ // many operations have the same distance
 	}
 	near, least := make([]EntryRef, 0, taken), uint8(limit)
-	for _, cell := range order[:opened] {
+	for _, cluster := range order[:opened] {
 		for i := range v.Segments {
-			numbers, _ := v.Segments[i].Meanings.Clusters.clusterMembers(cell, width)
+			numbers, _ := v.Segments[i].Meanings.Clusters.clusterMembers(cluster, width)
 			distances := met[:len(numbers)]
 			for at, d := range distances {
 				if d < least {
@@ -133,7 +133,7 @@ func clusterOrder(centroids []semantic.Centroid, query semantic.Embedding, all b
 // operations nearest to them.
 type QueryEmbedding struct {
 	centroids []semantic.Centroid
-	buffers   *sync.Pool // of *[]uint8, for nearestOperations
+	buffers   *sync.Pool // of *[]uint8, for NearestOperations
 	Whole     semantic.Embedding
 	Clauses   []Clause     // when it asks for several things
 	awaitNear func() error // until near is known
@@ -193,7 +193,7 @@ const notAllowed = math.MaxUint8
 
 // clusterMembers returns the operations of a cluster and of those that follow it, width in all, and
 // their codes.
-func (c *clusterIndex) clusterMembers(cell uint64, width int) ([]uint32, []semantic.SignCode) {
-	from, to := c.from[cell], c.from[int(cell)+width]
+func (c *clusterIndex) clusterMembers(cluster uint64, width int) ([]uint32, []semantic.SignCode) {
+	from, to := c.from[cluster], c.from[int(cluster)+width]
 	return c.numbers[from:to], c.codes[from:to]
 }

@@ -259,7 +259,7 @@ func (m *SegmentEmbeddings) computeEmbeddings(e *segmentEntries, wanted bitset.S
 			for _, u := range uses[number] {
 				add(sums[u.field], u)
 			}
-			doubtful := semantic.PointApart(sums[entry.ActField], sums[entry.WhatField])
+			doubtful := semantic.AreOrthogonal(sums[entry.ActField], sums[entry.WhatField])
 			own, context := sums[entry.ActField], sums[entry.CtxField]
 			for f := range sums {
 				if entry.Field(f) != entry.ActField && entry.Field(f) != entry.CtxField {

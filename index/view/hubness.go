@@ -41,11 +41,11 @@ func (v *View) PenalizeHubs(pool, faint []RankedEntry) {
 	}
 	least, most := slices.Min(first), slices.Max(first)
 	for i := range pool {
-		crowd := most
+		measured := most
 		if i < len(first) {
-			crowd = first[i]
+			measured = first[i]
 		}
-		less := hubnessPenalty * float64(crowd-least) * cosineWeight / (1 + cosineWeight)
+		less := hubnessPenalty * float64(measured-least) * cosineWeight / (1 + cosineWeight)
 		pool[i].Score -= min(int64(less/ScoreUnit), pool[i].Score/2)
 	}
 }

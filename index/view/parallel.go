@@ -66,15 +66,15 @@ type paceKey struct{}
 // A pace makes one search rest. It belongs to the goroutine of the search.
 type pace struct {
 	busy  func() bool
-	began time.Time // of the present turn
+	began time.Time // of the present stretch of work
 }
 
 const (
-	// minTurn is how long a paced search works before it rests: shorter rests would cost more than
+	// minWork is how long a paced search works before it rests: shorter rests would cost more than
 	// they free.
-	minTurn = 500 * time.Microsecond
-	// restPerTurn is how many times as long as its last turn a paced search rests.
-	restPerTurn = 3
+	minWork = 500 * time.Microsecond
+	// restPerWork is how many times as long as its last stretch of work a paced search rests.
+	restPerWork = 3
 )
 
 // WithPace returns a context for one search, which rests after each turn while busy reports that other
@@ -86,11 +86,11 @@ func WithPace(ctx context.Context, busy func() bool) context.Context {
 
 func (p *pace) rest(ctx context.Context) error {
 	worked := time.Since(p.began)
-	if worked < minTurn || !p.busy() {
+	if worked < minWork || !p.busy() {
 		runtime.Gosched()
 		return ctx.Err()
 	}
-	err := wait.For(ctx, restPerTurn*worked)
+	err := wait.For(ctx, restPerWork*worked)
 	p.began = time.Now()
 	return err
 }

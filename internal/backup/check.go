@@ -51,7 +51,7 @@ type Report struct {
 	Records  int                   `json:"records"`   // of the store, each with its checksum
 	Versions int                   `json:"versions"`  // stored versions and documents, each with its bytes
 	Blobs    int                   `json:"documents"` // raw documents, each compared with its digest
-	Unused   int                   `json:"unused"`    // of those, how many nothing names any more
+	Unused   int                   `json:"unused"`    // of those, how many are no longer used
 	Agents   int                   `json:"agents"`    // each with the chain of its entries
 	Leaves   int64                 `json:"leaves"`    // of the transparency log, each with its hash
 	Logged   audit.StoreComparison `json:"logged"`    // records compared with their leaves

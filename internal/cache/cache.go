@@ -12,7 +12,7 @@ import (
 type Sized[K comparable, V any] struct {
 	// One instance of otter's types serves all keys and values. The compiler writes an instance, some
 	// 150 kB, into each package above it: one for each type of value took a third of a build's time.
-	kept *otter.Cache[any, sized]
+	values *otter.Cache[any, sized]
 }
 
 // sized is a value and its size.
@@ -30,34 +30,34 @@ func New[K comparable, V any](limit int) *Sized[K, V] {
 	})}
 }
 
-// Lookup returns the value of key, if it is kept.
+// Lookup returns the value of key, if it is cached.
 func (c *Sized[K, V]) Lookup(key K) (V, bool) {
-	v, ok := c.kept.GetIfPresent(key)
+	v, ok := c.values.GetIfPresent(key)
 	value, _ := v.value.(V)
 	return value, ok
 }
 
-// Put stores a value of a size. What is larger than the whole cache is not kept.
-func (c *Sized[K, V]) Put(key K, value V, size int) { c.kept.Set(key, sized{value, size}) }
+// Put stores a value of a size. What is larger than the whole cache is not cached.
+func (c *Sized[K, V]) Put(key K, value V, size int) { c.values.Set(key, sized{value, size}) }
 
 // Delete forgets a key.
-func (c *Sized[K, V]) Delete(key K) { c.kept.Invalidate(key) }
+func (c *Sized[K, V]) Delete(key K) { c.values.Invalidate(key) }
 
-// Used returns the total size of what is kept.
+// Used returns the total size of the values.
 func (c *Sized[K, V]) Used() int {
-	c.kept.CleanUp()
-	return int(c.kept.WeightedSize())
+	c.values.CleanUp()
+	return int(c.values.WeightedSize())
 }
 
-// Len returns the number of values that are kept.
+// Len returns the number of cached values.
 func (c *Sized[K, V]) Len() int {
-	c.kept.CleanUp()
-	return c.kept.EstimatedSize()
+	c.values.CleanUp()
+	return c.values.EstimatedSize()
 }
 
 // Widen raises a lower limit.
 func (c *Sized[K, V]) Widen(limit int) {
-	if limit := uint64(max(limit, 0)); c.kept.GetMaximum() < limit {
-		c.kept.SetMaximum(limit)
+	if limit := uint64(max(limit, 0)); c.values.GetMaximum() < limit {
+		c.values.SetMaximum(limit)
 	}
 }

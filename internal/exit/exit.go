@@ -1,6 +1,6 @@
 // Package exit holds the exit codes of the program, and errors that know theirs.
 //
-// A verb, the server and the loading of the configuration return these errors; cli.ExitCode reads
+// A command, the server and the loading of the configuration return these errors; cli.ExitCode reads
 // the code that the process ends with.
 package exit
 
@@ -9,7 +9,7 @@ import (
 	"fmt"
 )
 
-// Exit codes, the same for every verb.
+// Exit codes, the same for every command.
 const (
 	OK       = 0
 	NotFound = 1 // nothing found, or findings
@@ -43,7 +43,7 @@ func Networkf(format string, args ...any) error {
 	return &Error{Code: Network, Err: fmt.Errorf(format, args...)}
 }
 
-// ErrSilent ends the program with code 1 after the verb has printed all there is
+// ErrSilent ends the program with code 1 after the command has printed everything
 // to say.
 var ErrSilent = &Error{Code: NotFound, Err: errors.New("")}
 

@@ -1,7 +1,7 @@
 // Package fakenet is a small internet on loopback, for the demo and for tests.
 // It has hosts under .test, each with its own certificate, real TLS and HTTP/2,
 // robots files, redirects and faults, and it keeps a log of every request, which
-// is the judge of politeness: what the crawler says of itself does not count.
+// is the judge of politeness: the crawler's own claims do not count.
 //
 // [Open] starts it and [Net.Close] stops it. Without options it holds the
 // standard hosts ([Net.Hosts]), built from real service descriptions; with
@@ -26,7 +26,7 @@
 //	       └─ "a.test:80": plain HTTP, same handler, logged with TLS false
 //
 // The files: net.go, log.go and pipe.go are the machinery, authority.go the certificates, dns.go
-// the TXT records, nameserver.go a name server for who wants a real one, script.go the answers of a
-// test vector, addresses.go what nobody may be led to; hosts.go, site.go, reservations.go and
+// the TXT records, nameserver.go a name server for tests that need a real one, script.go the answers of
+// a test vector, addresses.go addresses that must never be dialled; hosts.go, site.go, reservations.go and
 // misbehaving.go are the standard hosts. Package corpus makes the documents of most of them.
 package fakenet

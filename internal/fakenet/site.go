@@ -25,8 +25,7 @@ func (s site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // A file is served as a careful owner would: with its media type, a day's
-// freshness (AI Discovery 4.2) and a validator that If-None-Match is held
-// against.
+// freshness (AI Discovery 4.2) and a validator for If-None-Match.
 type file struct {
 	body        []byte
 	media, etag string

@@ -1,5 +1,5 @@
 // Package mcphttp serves Model Context Protocol servers over stateless streamable HTTP: each POST is
-// answered by itself, with JSON, also where the request is refused. Make the handler with [Handler].
+// answered by itself, with JSON, even for refused requests. Make the handler with [Handler].
 package mcphttp
 
 import (
@@ -121,7 +121,7 @@ func (w *refusalRecorder) Unwrap() http.ResponseWriter { return w.ResponseWriter
 
 // writeError writes a refusal as a JSON-RPC error. A request for an unknown method gets the error as
 // its answer, with its id and 200, because clients do not read the body of other statuses
-// (JSON-RPC 2.0, section 5). Other errors have no id: the message was not read, or is no request.
+// (JSON-RPC 2.0, section 5). Other errors have no id: the message was not read, or is not a request.
 func writeError(w http.ResponseWriter, status int, body []byte, message string) {
 	refusal := Refusal{code: jsonrpc.CodeInvalidRequest, message: message}
 	switch {

@@ -1,6 +1,5 @@
 // Package nameserver is a name server on loopback for tests that publish TXT
-// records; what one says that misbehaves is written with the one of package
-// fakenet, on which it is built.
+// records. It is built on fakenet's name server; use that one for faulty answers.
 package nameserver
 
 import (

@@ -51,7 +51,7 @@ func Open(path string, flag int) (*os.File, error) {
 // Replace writes a whole file and syncs it, or leaves the one that was there. Only an error that
 // matches [ErrUncertain] leaves open which of them is on disk.
 func Replace(path string, content []byte) error {
-	// The directory is opened first: after the rename nothing may fail for want of a descriptor.
+	// The directory is opened first: after the rename nothing may fail for lack of a descriptor.
 	dir, err := os.Open(filepath.Dir(path))
 	if err != nil {
 		return err
@@ -92,7 +92,7 @@ func ReplaceUnsynced(path string, write func(*bufio.Writer) error) error {
 	return err
 }
 
-// Copy copies at most so many bytes of a file to a new one, and syncs it.
+// Copy copies not more than most bytes of a file to a new one, and syncs it.
 func Copy(from, to string, most int64) error {
 	in, err := os.Open(from)
 	if err != nil {
@@ -151,7 +151,7 @@ func SyncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// Remove deletes a file, and makes that survive a loss of power. A file that does not exist is no
+// Remove deletes a file, and makes that survive a loss of power. A file that does not exist is not an
 // error.
 func Remove(path string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -165,12 +165,11 @@ func isLink(path string) error {
 	return fmt.Errorf("%s is a symbolic link, which is not followed: move what it leads to into its place", path)
 }
 
-// CheckDir returns an error that says what to do when others than the owner may write to a
-// directory, when it belongs to another user and the process is root's, whose files that user could not
-// open any more, or when others may write to a directory or a key in it, or replace it in its parent, or when anything in it is a symbolic link: a file
-// that is written there could then be put in another place by somebody else. It refuses pipes and
-// devices, too: opening one may wait without end. A directory that is missing is fine, and dir
-// itself may be a link.
+// CheckDir refuses a directory that is unsafe for private files; the error says what to do. The
+// directory, its subdirectories and its keys must be writable by their owner only, and no other user may
+// be able to replace it in its parent. When root runs the program, the directory must belong to root: its
+// owner could not open the new files. Symbolic links, pipes and devices inside are refused: a link could
+// redirect a file, and opening a pipe can block. A missing directory is fine; dir itself may be a link.
 func CheckDir(dir string) error {
 	info, err := os.Stat(dir)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -186,7 +186,7 @@ func (w *world) byHost(list []string, results []result) map[string]result {
 	return all
 }
 
-// wantNobodyLed fails if a connection was begun to an address that is no host's, whether or not it
+// wantNobodyLed fails if a connection was begun to an address of no host, whether or not it
 // was answered, or to another port than 443.
 func (w *world) wantNobodyLed() {
 	w.t.Helper()

@@ -163,7 +163,7 @@ func alert(c net.Conn) {
 	mute(c)
 }
 
-// noise is no TLS record.
+// noise is not a TLS record.
 func noise(c net.Conn) {
 	_, _ = c.Write([]byte("\x00\xff\x00\xffnoise noise noise noise"))
 	mute(c)

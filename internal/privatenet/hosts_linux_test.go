@@ -297,7 +297,7 @@ func (w *world) nameServers() {
 	w.list = append(w.list, "a"+long, strings.Repeat("c", 64)+".test")
 }
 
-// connections adds hosts that are no TLS servers, or bad ones (R029, R030, R041).
+// connections adds hosts that are not TLS servers, or bad ones (R029, R030, R041).
 func (w *world) connections() {
 	for name, show := range map[string]fakenet.Certificate{
 		"tlsexpired": fakenet.ExpiredCertificate, "tlswrongname": fakenet.WrongNameCertificate,

@@ -1,5 +1,5 @@
 // Package psl finds the registrable domain of a host by the public suffix list: example.co.uk for
-// www.example.co.uk. Whatever counts or compares the owners of hosts counts these. Begin with [Domain].
+// www.example.co.uk. Use it to count or compare owners of hosts. Begin with [Domain].
 package psl
 
 import "golang.org/x/net/publicsuffix"

@@ -67,7 +67,7 @@ func (h *Server) ApplyBlockList(ctx context.Context) error {
 	return nil
 }
 
-// catchHangups returns a channel that tells of each SIGHUP, and what ends that. It is called before the
+// catchHangups returns a channel with a value for each SIGHUP, and a function that ends this. It is called before the
 // server says that it is ready: from then on the signal must not end a server whose service manager
 // sends it to every process that it reloads. On a terminal without a block list it does, because the
 // terminal is gone.

@@ -51,8 +51,8 @@ func newCrawler(h *Server, e Environment, observe func(crawler.Result)) (*crawle
 		Store: h.Store, Log: h.log, Roots: e.Roots, Guard: guard, Dir: filepath.Join(h.Config.DataDir, "crawler"),
 		Workers: c.Workers, Busy: processorsAreBusy, UserAgent: userAgent(h.Config), Rate: c.Rate,
 		HostInterval: crawlerInterval(c.HostInterval), DomainInterval: crawlerInterval(c.DomainInterval), AddressInterval: crawlerInterval(c.AddressInterval),
-		HostAtOnce: c.HostConcurrency, DomainAtOnce: c.DomainConcurrency, AddressAtOnce: c.AddressConcurrency, Networks: networks,
-		VerifyWholeChains: c.VerifyFullChains, Formats: formats,
+		HostConcurrency: c.HostConcurrency, DomainConcurrency: c.DomainConcurrency, AddressConcurrency: c.AddressConcurrency, Networks: networks,
+		VerifyFullChains: c.VerifyFullChains, Formats: formats,
 		Timeout: time.Duration(c.Timeout), Grace: drainTimeout(h.Config),
 		Observe: observe,
 	}
@@ -105,7 +105,7 @@ func parseNetworkLimits(lines []string) ([]politeness.NetworkLimit, error) {
 		if err != nil || atOnce < 1 {
 			return nil, exit.Usagef("crawler.network_limits %q: %q is not a number of visits", line, fields[2])
 		}
-		limits = append(limits, politeness.NetworkLimit{Network: network.Masked(), Limit: politeness.Limit{Interval: pause, AtOnce: atOnce}})
+		limits = append(limits, politeness.NetworkLimit{Network: network.Masked(), Limit: politeness.Limit{Interval: pause, Concurrency: atOnce}})
 	}
 	return limits, nil
 }

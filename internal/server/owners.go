@@ -35,7 +35,7 @@ func (h *Server) openOwnerRequests(e Environment, limits *limit.Set) (*answer.Ow
 	return answer.NewOwnerRequests(o), nil
 }
 
-// recordingClient is a client that records its requests in the ledgers of the requested hosts.
+// recordingClient is a client that records its requests in the crawl logs of the requested hosts.
 type recordingClient struct {
 	*resolve.HTTPS
 	recorder *recorder

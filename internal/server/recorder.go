@@ -8,7 +8,7 @@ import (
 	"gazetteer/fetch"
 )
 
-// A recorder writes the requests that visitors caused into the ledgers of the requested hosts. A
+// A recorder writes the requests that visitors caused into the crawl logs of the requested hosts. A
 // request does not wait for the store.
 type recorder struct {
 	requests chan recordedRequest
@@ -38,7 +38,7 @@ func (r *recorder) enqueueRequest(m fetch.Made, why string) {
 	select {
 	case r.requests <- recordedRequest{m, why}:
 	default:
-		r.log.Error("a request is missing in the ledger: too many wait to be written", "url", m.URL)
+		r.log.Error("a request is missing in the crawl log: too many wait to be written", "url", m.URL)
 	}
 }
 
@@ -68,7 +68,7 @@ func (r *recorder) writeBatch(ctx context.Context, m recordedRequest) {
 	}
 	for why, made := range all {
 		if err := r.record(context.WithoutCancel(ctx), why, made...); err != nil {
-			r.log.Error("requests are missing in the ledger", "requests", len(made), "error", err)
+			r.log.Error("requests are missing in the crawl log", "requests", len(made), "error", err)
 		}
 	}
 }

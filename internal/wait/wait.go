@@ -1,4 +1,4 @@
-// Package wait pauses a goroutine for a time, but no longer than its context.
+// Package wait has waits that end with their context, and a broadcast.
 package wait
 
 import (

@@ -159,7 +159,7 @@ func (v *initRun) fromOpenAPI(ctx context.Context, f initFormat, host string) (b
 		host = serverOf(source)
 	}
 	if host == "" {
-		if _, err := c.Do(source, convert.Options{}); err != nil { // what is no OpenAPI description has no servers
+		if _, err := c.Do(source, convert.Options{}); err != nil { // other texts have no servers
 			return builtDocument{}, "", v.conversionError(v.openapi, "openapi", source, err)
 		}
 		return builtDocument{}, "", usageErrorf("%s names no public host under servers: say with --url where the service is", v.openapi)

@@ -141,7 +141,7 @@ func (r *Report) recordViolations(p Profile, found []violation) {
 	for i := r.findRule("object"); i < len(r.Findings)-1; i++ {
 		f := &r.Findings[i]
 		if verdict == Broken && r.Findings[i-1].Rule.Code == "object" {
-			return // nothing else can be said of what is no object
+			return // other values have nothing else to check
 		}
 		verdict = Holds
 		for _, v := range found {

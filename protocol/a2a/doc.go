@@ -22,7 +22,7 @@
 //
 // The published schema refuses all published vectors, and neither matches what
 // deployed clients send. [Strict] is the schema. [Wire] is what clients send: any
-// type of body, identifiers that are no UUIDs, more members, and in_reply_to as
+// type of body, identifiers that are not UUIDs, more members, and in_reply_to as
 // null. Everything that protects the signature holds in both: exact integers, no
 // duplicate names, UTF-8, normalization. What we write is always strict, except
 // bodies of a type that the draft does not have.
@@ -43,7 +43,8 @@
 //	thread.go    the state of a negotiation (§8), a pure function
 //	replay.go    what was seen before (§8.4)
 //	receive.go   the recipient's whole procedure (§6.2)
-//	receipt.go   a relay's signed word of when an envelope came in
+//	receipt.go   a relay's signed statement of when it received an envelope
+//	refusal.go   the error texts of §9
 //	check.go     every rule at once, for people
 //
 // Nothing here resolves, stores or waits. Package a2ahttp sends envelopes.

@@ -19,7 +19,7 @@ const (
 	// Strict is the published schema of draft-1.
 	Strict Profile = iota
 	// Wire is what deployed clients and the published vectors send: bodies of any
-	// type, identifiers that are no UUIDs, further members, in_reply_to as null.
+	// type, identifiers that are not UUIDs, further members, in_reply_to as null.
 	Wire
 )
 

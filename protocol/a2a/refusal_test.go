@@ -236,7 +236,7 @@ func TestForm(t *testing.T) {
 	}
 }
 
-// TestCheckNamesThePlace checks that the linter says where a text is no valid JSON of an envelope.
+// TestCheckNamesThePlace checks that the linter says where a text is not valid JSON of an envelope.
 func TestCheckNamesThePlace(t *testing.T) {
 	for text, want := range map[string]string{
 		"{\n \"id\": \"x\",\n \"id\": \"y\"}": "(line 3, column 2)",
@@ -349,7 +349,7 @@ func TestSpellingsAndChanges(t *testing.T) {
 			t.Errorf("%s changed to %s: %v, want 401", change[0], change[1], err)
 		}
 	}
-	// Normalization is no change.
+	// Normalization is not a change.
 	decomposed := signed(t, "nonce", "\"cafe\u0301\"")
 	composed := bytes.ReplaceAll(decomposed, []byte("e\u0301"), []byte("é"))
 	if _, err := verifier(a2a.Strict).Verify(context.Background(), composed); err != nil {

@@ -40,7 +40,7 @@ func box(t testing.TB, plaintext []byte, b a2a.Binding, recipient ed25519.Public
 		`","nonce":"` + base64.RawURLEncoding.EncodeToString(nonce) + `","ct":"` + base64.RawURLEncoding.EncodeToString(ct) + `"}`
 }
 
-// notOnCurve returns 32 bytes that are no point.
+// notOnCurve returns 32 bytes that are not a point.
 func notOnCurve(t testing.TB) []byte {
 	t.Helper()
 	key := make([]byte, 32)

@@ -188,7 +188,7 @@ func TestHiddenText(t *testing.T) {
 			t.Errorf("%s: %+v", c.new, findings)
 		}
 	}
-	// Letters of all scripts are no such thing.
+	// Letters of all scripts are accepted.
 	if _, findings := check(t, swap(t, "service: Acme Reservations", `service: "مطعم Ünïcode 予約 🏴󠁧󠁢󠁥󠁮󠁧󠁿"`), agis.Options{}); has(findings, "AGIS519") {
 		t.Errorf("%+v", findings)
 	}

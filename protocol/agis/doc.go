@@ -10,8 +10,8 @@
 // All eight passes are judged: structure (1), the form and the class of methods
 // (2 and 3, by a dictionary, see word.go), paths (4), semantic blocks (5), the
 // agreement of intent and method (6, by package effect), the vocabulary (7) and
-// the JSON Schemas (8). What cannot be told for sure is a warning or a hint,
-// never an error. [CrossCheck] and [CheckAccess] hold a summary against the full
+// the JSON Schemas (8). An uncertain finding is a warning or a hint, never an
+// error. [CrossCheck] and [CheckAccess] compare a summary with the full
 // document. [Rules] lists every rule with its explanation, docs/agis.md says
 // where the draft leaves a choice and how it was made.
 package agis

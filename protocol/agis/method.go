@@ -135,7 +135,7 @@ func splitIdentifier(method string) []string {
 	return words
 }
 
-// adviseSeparation says how to write words that stand in one identifier as a method
+// adviseSeparation says how to write the words of one identifier as a method
 // and a path.
 func adviseSeparation(words []string) string {
 	if len(words) == 1 && methodFault(strings.ToUpper(words[0])).code == "" {

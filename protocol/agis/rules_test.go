@@ -306,7 +306,7 @@ func TestMisspeltVerb(t *testing.T) {
 	text := strings.Replace(base, "method: BOOK", "method: BOK", 1)
 	for text, want := range map[string]map[string]string{
 		text: {"AGIS305": "did you mean BOOK? The vocabulary declares it", "AGIS702": "correct its spelling if BOOK is meant; otherwise add it to vocabulary.declared_verbs"},
-		// One that is declared is no slip of the pen.
+		// One that is declared is not a typing error.
 		strings.Replace(text, "[BOOK]", "[BOK, BOOK]", 1): {"AGIS305": "check the spelling; a verb that people know serves more agents, for example BOW, BOB or BOOK"},
 		strings.Replace(text, "[BOOK]", "[BOKE]", 1):      {"AGIS702": "add it to vocabulary.declared_verbs"},
 	} {

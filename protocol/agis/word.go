@@ -53,7 +53,7 @@ var listed = sync.OnceValue(func() lists {
 // the only one that a reader thinks of. They were chosen on the labelled words of
 // testdata/verbs.tsv and methods.tsv.
 const (
-	commonNoun    = 4 // a noun used this often is no new verb in the making
+	commonNoun    = 4 // a noun used this often is not a new verb in the making
 	writtenNoun   = 5 // the same, with the uses in the dictionary's explanations
 	tenTimes      = 10
 	nounOnly      = 10 // uses of a noun that is never used as the verb it may be
@@ -140,7 +140,7 @@ func verbOf(word string) string {
 }
 
 // nounBefore reports whether a word that could be a form of verb is a noun far
-// more often than that verb is used at all: evening is no form of even.
+// more often than that verb is used at all: evening is not a form of even.
 func nounBefore(verb string, use english.Use) bool {
 	return use.NounCount >= commonNoun && use.NounCount >= tenTimes*english.Lookup(verb).VerbCount
 }

@@ -146,7 +146,7 @@ func frequentVerbs(words []string) []string {
 	return verbs[:1500]
 }
 
-// others returns the words of a kind that are no verb and no form of one's own.
+// others returns the words of a kind that are neither a verb nor a form of one's own.
 func others(words []string, kind func(english.Use) bool) (out []string) {
 	for _, w := range words {
 		if u := english.Lookup(w); !u.Verb && kind(u) {

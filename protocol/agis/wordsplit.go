@@ -25,7 +25,7 @@ func splitCompound(word string) []string {
 	return nil
 }
 
-// isOnlyNoun reports whether a word is a common noun that is no verb, or the
+// isOnlyNoun reports whether a word is a common noun that is not a verb, or the
 // plural of a common noun.
 func isOnlyNoun(word string) bool {
 	if len(word) < 4 {

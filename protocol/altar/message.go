@@ -80,7 +80,7 @@ type StreamChunk struct {
 	IsFinal      bool            `json:"is_final"`
 }
 
-// CancelCall tells a runtime to stop a call that no client waits for any more.
+// CancelCall tells a runtime to stop a call that no client waits for.
 type CancelCall struct {
 	InvocationID string `json:"invocation_id"`
 	Reason       string `json:"reason,omitempty"`

@@ -132,7 +132,7 @@ func appendValue(b []byte, v any, canonical bool) []byte {
 
 func appendString(b []byte, s string) []byte {
 	quoted, err := jsontext.AppendQuote(b, s)
-	if err != nil { // the text is no UTF-8, which ReadValue refuses
+	if err != nil { // the text is not UTF-8, which ReadValue refuses
 		return strconv.AppendQuote(b, strings.ToValidUTF8(s, "\uFFFD"))
 	}
 	return quoted

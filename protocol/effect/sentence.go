@@ -348,7 +348,7 @@ func (s sentence) findPassive(i int, others []phrase) (phrase, []phrase, bool) {
 	return phrase{}, nil, false
 }
 
-// readPhrase reads the verb at i with its particle. [sentence.complete] reads its object.
+// readPhrase reads the verb at i with its particle. [sentence.readObjectOf] reads its object.
 func (s sentence) readPhrase(i int, infl inflection) phrase {
 	p := phrase{verb: infl.verb, written: s[i].written, form: infl.form, at: i, end: i + 1}
 	verb, end, found := s.joinParticle(i, infl.verb)

@@ -165,7 +165,7 @@ func kindOf(word string) kind {
 	if _, verb := t.inflections[word]; verb { // apply
 		return k
 	}
-	// A family is no adverb; programmatically is one that no dictionary has.
+	// A family is not an adverb; programmatically is one that no dictionary has.
 	if use := english.Lookup(word); use.Adverb || !use.Noun {
 		k |= fillers
 	}

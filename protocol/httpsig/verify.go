@@ -31,7 +31,7 @@ type Signature struct {
 	Tag        string    // "" when none is given
 	Created    time.Time // zero when none is given
 	Expires    time.Time // zero when none is given
-	Components []string  // as they stand in the base, without quotes where they have no parameters
+	Components []string  // as the base has them, without quotes where they have no parameters
 
 	list  httpsfv.InnerList
 	value []byte

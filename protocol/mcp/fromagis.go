@@ -19,7 +19,7 @@ const maxToolName = 64
 const maxTools = 500000
 
 // FromAGIS converts an AGIS document into the result of an MCP tools/list request, by the rules of
-// appendix C.2. What MCP cannot express is dropped. It fails for a text that is no AGIS document
+// appendix C.2. What MCP cannot express is dropped. It fails for a text that is not an AGIS document
 // and for a document without endpoints.
 func FromAGIS(text []byte, o conversion.Options) (conversion.Output, error) {
 	d, findings, err := agis.Parse(text, agis.Options{})

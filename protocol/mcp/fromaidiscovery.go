@@ -13,7 +13,7 @@ import (
 
 // FromAIDiscovery converts an AI Discovery document into the result of an MCP tools/list request:
 // one tool for each capability, with its parameters as the input schema. How a capability is called
-// over HTTP has no place in MCP; a review says so. It fails for a text that is no AI Discovery
+// over HTTP has no place in MCP; a review says so. It fails for a text that is not an AI Discovery
 // document and for a document without capabilities.
 func FromAIDiscovery(text []byte, o conversion.Options) (conversion.Output, error) {
 	doc, findings, err := aidiscovery.Parse(text, aidiscovery.Options{})

@@ -73,7 +73,7 @@ func MapForm(text []byte, root *protocol.Node) ([]protocol.Edit, error) {
 type mapForm struct {
 	text    []byte
 	newline string
-	flow    bool // the mapping stands in braces
+	flow    bool // the mapping is in braces
 	edits   []protocol.Edit
 }
 

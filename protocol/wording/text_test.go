@@ -16,7 +16,7 @@ func TestParticiple(t *testing.T) {
 	}
 }
 
-// TestVerbsOfNouns checks that a word that is a noun as often as a verb is no verb, unless the
+// TestVerbsOfNouns checks that a word that is a noun as often as a verb is not a verb, unless the
 // sentence uses it as one.
 func TestVerbsOfNouns(t *testing.T) {
 	for _, c := range []struct{ name, sentence, method, want string }{

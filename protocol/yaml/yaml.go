@@ -144,8 +144,8 @@ type reader struct {
 	merges []*protocol.SyntaxError // the merge keys that were read
 
 	aliased   int                 // how many values aliases may still add
-	inAlias   int                 // how many aliases the current value stands in
-	expanding map[*yaml.Node]bool // anchored values that the current value stands in
+	inAlias   int                 // how many aliases contain the current value
+	expanding map[*yaml.Node]bool // anchored values that contain the current value
 }
 
 func syntaxErrorAt(p protocol.Problem, pointer string, at *yaml.Node, format string, args ...any) *protocol.SyntaxError {

@@ -6,6 +6,7 @@
 // [Policy] holds the rules. It is also the [registry.AdmissionPolicy] of the registry, so block lists and
 // limits apply to changes of agents, too.
 //
+//	admission.go     the constructor and its options
 //	register.go      a registration, step by step
 //	policy.go        open, after approval or closed
 //	bans.go          block lists: keys, handles, domains, networks

@@ -135,10 +135,10 @@ func (p *Policy) AdmitChange(ctx context.Context, client netip.Addr) error {
 		Help: "wait for the time in Retry-After; one update can change several members"}
 }
 
-// AdmitProved counts one write of an agent whose proof holds against what all agents together may do.
-// The less is left, the less of it one agent may hold, so that agents that write very much do not stop
-// the others. Rotations and recoveries have a budget of their own, which no other writes use up. The network of an agent that is older than a day is known
-// from then on.
+// AdmitProved charges a write with a valid proof to the limit that all agents share. As that limit runs
+// out, the share of one agent shrinks, so that heavy writers do not stop the others. Rotations and
+// recoveries have a separate limit. The network of an agent that is older than a day is known from then
+// on.
 func (p *Policy) AdmitProved(ctx context.Context, client netip.Addr, agent registry.Agent, by registry.WriteProof) error {
 	if !client.IsValid() {
 		return nil

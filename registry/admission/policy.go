@@ -99,7 +99,7 @@ func (w *policyCache) loadPolicy(ctx context.Context, s store.Store) error {
 	record, err := s.Get(ctx, store.AdmissionPolicyKey)
 	if errors.Is(err, store.ErrNotFound) {
 		record, err = s.Get(ctx, store.EarlierAdmissionPolicyKey)
-		record.Seq = 0 // the next write makes a record under the key of today
+		record.Seq = 0 // the next write makes a record under the current key
 	}
 	switch {
 	case errors.Is(err, store.ErrNotFound):

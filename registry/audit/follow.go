@@ -169,7 +169,7 @@ func (l *Log) growToSigned(ctx context.Context) error {
 }
 
 // checkStore checks that the store still has the most recently logged records. They are missing if
-// an older copy of the store was restored. Deletions that the log has not seen yet are no loss.
+// an older copy of the store was restored. Deletions that the log has not seen yet are not a loss.
 func (l *Log) checkStore(ctx context.Context) error {
 	head := l.store.Head()
 	valid := l.state.Seq > 0 && l.state.Incarnation == head.Incarnation && l.state.Seq <= head.Seq

@@ -111,7 +111,7 @@ func readHalt(dir string) (*Halt, error) {
 	return &h, nil
 }
 
-// haltCause returns the cause of a halt for an error, "" if the error is no cause.
+// haltCause returns the cause of a halt for an error, "" if the error is not a cause.
 func haltCause(err error) string {
 	if fork, ok := errors.AsType[*ForkError](err); ok {
 		return fork.cause

@@ -25,7 +25,7 @@ const maxLeaf = 1<<16 - 1
 // HistoryKey reports whether the records of a store key become leaves:
 // "ver/{rev}/{kind}/{time}-{digest}", a stored version of a document, and everything below an
 // agent's key, "agent/{air id}/…". Such records are written once and never overwritten, so the log
-// cannot miss any. The record "agent/{air id}" itself is no leaf, because each change overwrites it
+// cannot miss any. The record "agent/{air id}" itself is not a leaf, because each change overwrites it
 // and it contains private data.
 func HistoryKey(key string) bool {
 	if strings.HasPrefix(key, store.VersionPrefix) {

@@ -45,7 +45,7 @@ func parseDomainRecord(value string) (id, multikey string) {
 // ProveDomain notes that an agent claims a domain, and checks at once whether the owner of the
 // domain names the agent. It returns the domain with the questions and answers of the check.
 // [registry.Domain.Since] is zero while the domain is not proved; it is then checked again within
-// the hour. The error is that of [registry.Registry.Update]; a domain that is not proved is no
+// the hour. The error is that of [registry.Registry.Update]; a domain that is not proved is not an
 // error.
 func (e *Collector) ProveDomain(ctx context.Context, airID, domain string, who registry.Credentials) (registry.Domain, registry.Agent, error) {
 	name, err := registry.CheckDomain(domain)

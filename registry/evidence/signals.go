@@ -48,7 +48,7 @@ func (e *Collector) Evidence(ctx context.Context, a registry.Agent) ([]Signal, e
 	}
 	out = append(append(out, attested), claimSignals(a)...)
 	for i, s := range out {
-		if s.Source == "" { // nobody has looked: it was said, and where stands in the history
+		if s.Source == "" { // it was not checked; the history has the claim and its source
 			out[i].Source = historyPath(a.AirID)
 		}
 		if s.Date.IsZero() {

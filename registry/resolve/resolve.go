@@ -51,7 +51,7 @@ type Resolver struct {
 	bases   map[string]string
 	local   func(ctx context.Context, w did.Web) (did.Document, bool, error)
 	now     func() time.Time
-	kept    *cache.Sized[string, answer]
+	cached  *cache.Sized[string, answer]
 
 	mu      sync.Mutex         // guards the following fields
 	flights map[string]*flight // by cache key
@@ -137,7 +137,7 @@ func New(o Options) (*Resolver, error) {
 		}
 		bases[w.Authority()] = strings.TrimRight(base, "/")
 	}
-	return &Resolver{fetcher: o.Fetcher, bases: bases, local: o.Local, now: o.Now, kept: cache.New[string, answer](o.Size), flights: map[string]*flight{}, forgot: map[string]int{}}, nil
+	return &Resolver{fetcher: o.Fetcher, bases: bases, local: o.Local, now: o.Now, cached: cache.New[string, answer](o.Size), flights: map[string]*flight{}, forgot: map[string]int{}}, nil
 }
 
 // Resolve returns the document of a DID. The error is an [*Error], or that of
@@ -175,7 +175,7 @@ var errGaveUp = errors.New("the caller gave up")
 // resolveOnce returns the cached answer, waits for the current request, or sends one.
 func (r *Resolver) resolveOnce(ctx context.Context, key string, w did.Web) (answer, error) {
 	r.mu.Lock()
-	if a, ok := r.kept.Lookup(key); ok && r.now().Before(a.until) {
+	if a, ok := r.cached.Lookup(key); ok && r.now().Before(a.until) {
 		r.mu.Unlock()
 		return a, nil
 	}
@@ -198,7 +198,7 @@ func (r *Resolver) resolveOnce(ctx context.Context, key string, w did.Web) (answ
 		r.mu.Lock()
 		delete(r.flights, key)
 		if !f.gone && r.forgot[key] == 0 {
-			r.kept.Put(key, f.answer, 1)
+			r.cached.Put(key, f.answer, 1)
 		}
 		delete(r.forgot, key)
 		r.mu.Unlock()
@@ -232,7 +232,7 @@ func (r *Resolver) Kept(text string) (Result, error, bool) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	a, ok := r.kept.Lookup(cacheKey(w))
+	a, ok := r.cached.Lookup(cacheKey(w))
 	if !ok || !r.now().Before(a.until) {
 		return Result{}, nil, false
 	}
@@ -249,7 +249,7 @@ func (r *Resolver) Forget(text string) {
 	key := cacheKey(w)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.kept.Delete(key)
+	r.cached.Delete(key)
 	if r.flights[key] != nil {
 		r.forgot[key]++
 	}

@@ -23,7 +23,7 @@ func (q *Queue) Rules(_ context.Context, inbox string) (relay.Rules, error) {
 	err := q.file.View("read the rules of an inbox", func(tx *bolt.Tx) error {
 		raw := tx.Bucket(rulesBucket).Get([]byte(inbox))
 		if raw == nil {
-			return q.rulesDamage // they may be there, and not be found: nobody is let in for that
+			return q.rulesDamage // the rules may exist and not be found, so access is refused
 		}
 		var err error
 		rules, err = decodeRules(inbox, raw)

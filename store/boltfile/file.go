@@ -94,16 +94,16 @@ const defaultMinFree = 64 << 20
 
 // File is an open file. All methods may be called from any goroutine.
 type File struct {
-	dir         string
-	schema      Schema
-	id          string // with incarnation it names the history that sequences belong to
-	incarnation uint64
-	minFree     int64
-	log         *slog.Logger
-	commit      func(*bolt.Tx, *os.File) error
-	known       string // as in Options, like leave
-	leave       bool
-	rollback    string // why acknowledged writes are lost, "" for none
+	dir           string
+	schema        Schema
+	id            string // with incarnation it names the history that sequences belong to
+	incarnation   uint64
+	minFree       int64
+	log           *slog.Logger
+	commit        func(*bolt.Tx, *os.File) error
+	known         string // as in Options, like leaveRollback
+	leaveRollback bool
+	rollback      string // why acknowledged writes are lost, "" for none
 
 	lock *os.File
 	head *os.File // owned by runCommits once that runs
@@ -131,7 +131,7 @@ type File struct {
 	db     *bolt.DB // replaced by runCommits, with inUse held
 	handle *os.File // bbolt's own handle of the file; replaced with db
 
-	refused atomic.Uint64 // writes, for want of space
+	refused atomic.Uint64 // writes, for lack of space
 
 	rebuilding sync.Mutex // held by Rebuild and CopyTo; Close waits for it
 	reopening  sync.Mutex // held by Rebuild, and while db is opened again

@@ -60,20 +60,20 @@ func Open(ctx context.Context, dir string, schema Schema, o Options) (*File, err
 		return nil, err
 	}
 	f := &File{
-		dir:       dir,
-		schema:    schema,
-		minFree:   o.MinFree,
-		log:       o.Log,
-		lock:      held,
-		commit:    o.Commit,
-		known:     o.Known,
-		leave:     o.LeaveRollback,
-		requests:  make(chan *pending, queueLength),
-		exclusive: make(chan *task),
-		closing:   make(chan struct{}),
-		stopped:   make(chan struct{}),
-		failed:    make(chan struct{}),
-		broken:    make(chan struct{}),
+		dir:           dir,
+		schema:        schema,
+		minFree:       o.MinFree,
+		log:           o.Log,
+		lock:          held,
+		commit:        o.Commit,
+		known:         o.Known,
+		leaveRollback: o.LeaveRollback,
+		requests:      make(chan *pending, queueLength),
+		exclusive:     make(chan *task),
+		closing:       make(chan struct{}),
+		stopped:       make(chan struct{}),
+		failed:        make(chan struct{}),
+		broken:        make(chan struct{}),
 	}
 	if err := f.openFiles(); err != nil {
 		return nil, errors.Join(err, unlockDir(held))
@@ -343,7 +343,7 @@ func (f *File) settleIdentity(id identity, lostMeta bool) error {
 		why = "another " + f.schema.Noun + " was used before, which ended at write " + fmt.Sprint(elsewhere.seq)
 	}
 	f.rollback = why
-	if why != "" && f.leave {
+	if why != "" && f.leaveRollback {
 		return nil
 	}
 	if why != "" {

@@ -29,7 +29,7 @@ func numberFromEnv(name string, otherwise int) int {
 	return otherwise
 }
 
-// TestTombstonesAreForgotten fills a store with tombstones of the crawl's ledger among living
+// TestTombstonesAreForgotten fills a store with tombstones of the crawl log among living
 // records: 20,000, or as many as TOMBSTONES says. After a compaction the file takes less than 1.2
 // times the bytes of the living records with their headers and their entries in the log.
 func TestTombstonesAreForgotten(t *testing.T) {
@@ -38,7 +38,7 @@ func TestTombstonesAreForgotten(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	defer s.Close()
 	order := rand.New(rand.NewPCG(1, 2)).Perm(tombstones)
-	ledgerKey := func(i int) string {
+	crawlLogKey := func(i int) string {
 		return fmt.Sprintf("log/com.example%08d/20260101T000000.000Z-www.example.com", i)
 	}
 	apply := func(writes []store.Write) {
@@ -49,8 +49,8 @@ func TestTombstonesAreForgotten(t *testing.T) {
 	for part := range slices.Chunk(order, 10_000) {
 		var puts, deletions []store.Write
 		for _, i := range part {
-			puts = append(puts, store.Put(ledgerKey(i), make([]byte, 200)))
-			deletions = append(deletions, store.Delete(ledgerKey(i)))
+			puts = append(puts, store.Put(crawlLogKey(i), make([]byte, 200)))
+			deletions = append(deletions, store.Delete(crawlLogKey(i)))
 		}
 		apply(puts)
 		apply(deletions)

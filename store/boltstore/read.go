@@ -92,8 +92,8 @@ type listedRecord struct {
 	err    error
 }
 
-// readList returns a page of at most so many records from a key on, and the key where the next page
-// begins, nil for none. On an error it also returns the records before the error.
+// readList returns a page of records from a key on, as many as given or fewer, and the key where the
+// next page begins, nil for none. On an error it also returns the records before the error.
 func (s *Store) readList(prefix string, from []byte, records int) (page []listedRecord, next []byte, err error) {
 	err = s.file.View("list", func(tx *bolt.Tx) error {
 		visits, size := 0, 0

@@ -265,7 +265,7 @@ func TestRunEndsWithAnError(t *testing.T) {
 			})
 		})
 	}
-	// The end of the context is no error, whatever it interrupts.
+	// The end of the context is not an error, whatever it interrupts.
 	inBubble(t, func(t *testing.T, s *boltstore.Store) {
 		var d derived
 		stop := d.run(t, s, follow.Options{Rebuild: func(ctx context.Context) error {

@@ -30,7 +30,7 @@ const (
 
 // A callConn is a keep-alive connection on which one call follows another. net/http wakes several
 // goroutines for each request, which costs more than the call. Here one goroutine reads the calls
-// and nobody waits for the results: who ends a call writes the answer.
+// and no goroutine waits for results: the goroutine that ends a call writes the answer.
 //
 //	net/http ── the first call succeeded ──▶ callConn ── anything but another call ──▶ net/http
 //
@@ -50,14 +50,14 @@ type callConn struct {
 	in            []byte // was read and not handled
 	before, after []byte // the head of a request around its Content-Length; nil until the second
 	deadline      time.Time
-	late          bool // the rest of a body did not come in its time
+	late          bool // the rest of a body did not arrive in time
 
 	idle     chan struct{} // holds a value while no call runs and no answer is being sent
 	idleAt   atomic.Int64  // when the last answer was sent, in ns
 	stopping atomic.Bool
 
 	mu       sync.Mutex       // guards the following fields
-	caller   *toolhost.Caller // waits for the running call; who takes it away leaves it
+	caller   *toolhost.Caller // waits for the running call; the code that removes it calls Leave
 	returned bool             // the connection belongs to net/http again
 	sending  bool             // the rest of an answer is being sent
 }
@@ -155,7 +155,7 @@ func (c *callConn) setState(state http.ConnState) {
 	}
 }
 
-// awaitBytes waits until something is there to be handled. While a call runs it notices that the
+// awaitBytes waits until there is input. While a call runs it notices that the
 // client leaves.
 func (c *callConn) awaitBytes() error {
 	if len(c.in) > 0 {

@@ -59,7 +59,7 @@ func (h *Handler) connectRuntime(w http.ResponseWriter, r *http.Request, who too
 }
 
 // runtimeConn is the WebSocket of one runtime. Three goroutines serve it: readFrames reads,
-// [queuedConn.sendQueued] sends what waits, watchLiveness looks whether the runtime lives and closes
+// [queuedConn.sendQueued] sends what waits, watchLiveness checks that the runtime is alive and closes
 // the connection.
 type runtimeConn struct {
 	ws      *websocket.Conn

@@ -5,7 +5,7 @@
 //
 // reads records, queries and judgements, puts the records through the real
 // store and index, asks every query of [gazetteer/index.Index.Search], which
-// answers the API too, and prints what came of it. Begin in relevance.go; data.go
+// answers the API too, and prints the results. Begin in relevance.go; data.go
 // says which files it reads, measure.go what the figures mean, speed.go how times
 // are taken.
 package main

@@ -45,7 +45,7 @@ type Options struct {
 }
 
 // Frame has the parts that all pages share: layout, style, headers, and the error page. After the
-// last addTemplates it is safe for concurrent use.
+// last AddTemplates it is safe for concurrent use.
 type Frame struct {
 	log       *slog.Logger
 	panics    *atomic.Uint64

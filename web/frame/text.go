@@ -52,7 +52,7 @@ const maxUnbroken = 16
 // be broken after each of its separators, so that a narrow window does not break it elsewhere.
 func breakable(s string) template.HTML { return breakLongWords(s, maxUnbroken) }
 
-// clipEscaped is breakable for lists: it cuts a text of more than n characters, so that
+// clipEscaped is breakable for lists: it shortens a text of more than n characters, so that
 // one service cannot push the others off the page.
 func clipEscaped(n int, s string) template.HTML {
 	return breakable(clipWords(n, s))
@@ -115,7 +115,7 @@ func clipWords(n int, s string) string {
 	return strings.TrimRight(cut, " ,;:") + "…"
 }
 
-// ClipPlain is plain, cut to n characters.
+// ClipPlain is PlainText, shortened to n characters.
 func ClipPlain(n int, s string) string {
 	return PlainText(clipWords(n, s))
 }

@@ -1,6 +1,6 @@
 // Package operatorpages has the pages for the operator of the server. Only the operator's listeners
 // serve them (the socket of the data directory and admin_listen), no cache stores them, and their
-// navigation lists all of them. To add a page, add its row to [Pages.rows] and its template.
+// navigation lists all of them. To add a page, add its row to [Pages.listPages] and its template.
 package operatorpages
 
 import (

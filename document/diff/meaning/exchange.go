@@ -92,7 +92,7 @@ func firstPhrase(words []string) []string {
 	return words
 }
 
-// headOfPhrase returns the last noun of a short phrase, in the singular, "" if the words are no phrase.
+// headOfPhrase returns the last noun of a short phrase, in the singular, "" if the words are not a phrase.
 func headOfPhrase(words []string) string {
 	for len(words) > 1 && (determiners[words[0]] || emptyWords[words[0]]) {
 		words = words[1:]

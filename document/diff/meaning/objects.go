@@ -46,7 +46,7 @@ func (d description) actsOnOther(o description) bool {
 		return true // "Removes a tag from a photo", "Removes a photo with a tag"
 	}
 	if messaging[d.verb] || messaging[o.verb] {
-		return false // whom one texts is no message
+		return false // the recipient of a text is not a message
 	}
 	ends := effect.Of(d.verb) == effect.End && effect.Of(o.verb) == effect.End && !d.translated && !o.translated
 	if ends && (!mentions(o.things, head) && !mentions(d.object, other) || !mentions(d.things, other) && !mentions(o.object, head)) {

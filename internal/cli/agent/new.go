@@ -90,7 +90,7 @@ func (a *verbs) newCommand(k *keyring) *cobra.Command {
 	n := &newFlags{}
 	c := &cobra.Command{
 		Use:   "new NAME",
-		Short: "Make the keys of an agent and register it",
+		Short: "Create an agent's keys and register it",
 		Long: `New makes two keys, in files that only you can read: agent.key, which signs for
 the agent, and agent.recovery.key, for the case that the first is lost or stolen.
 The registry gets only a digest of the second. The first signs the registration,

@@ -35,7 +35,7 @@ func Commands(a *cli.App) []*cobra.Command {
 func (v *verbs) altarCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "altar",
-		Short: "Say who may connect to the tool host",
+		Short: "Manage access to the tool host",
 		Long: `The tool host (Altar 1.0.0) serves runtimes, which execute tools, and clients, which call them,
 below /altar/v1. Each needs an identity with a token of its own:
 

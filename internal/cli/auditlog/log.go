@@ -160,7 +160,7 @@ func orEmpty(head *cli.LogHead) string {
 func (a *verbs) forgetCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "forget URL",
-		Short: "Forget the tree head that was seen of a log",
+		Short: "Forget the last seen tree head of a log",
 		Long: `Forget deletes the newest tree head and the key that were seen of the log at a URL,
 so that the next use begins anew. Do this only if you know why the log shows
 another history than before, for example because its operator has begun another.

@@ -19,9 +19,9 @@ import (
 
 // crawlLogPage is the answer of /api/v1/services/{host}/crawl-log.
 type crawlLogPage struct {
-	Host   string                `json:"host"`
-	Visits []crawler.LedgerEntry `json:"visits"`
-	Next   string                `json:"next"`
+	Host   string                  `json:"host"`
+	Visits []crawler.CrawlLogEntry `json:"visits"`
+	Next   string                  `json:"next"`
 }
 
 func (a *verbs) crawlLogCommand() *cobra.Command {
@@ -92,7 +92,7 @@ func (a *verbs) printConnection(ctx context.Context, c *cli.Client, host string)
 }
 
 // printVisit prints one visit: one line per request, or one JSON object.
-func (a *verbs) printVisit(v crawler.LedgerEntry) error {
+func (a *verbs) printVisit(v crawler.CrawlLogEntry) error {
 	if a.JSON {
 		text, err := json.Marshal(v)
 		if err != nil {
@@ -104,7 +104,7 @@ func (a *verbs) printVisit(v crawler.LedgerEntry) error {
 	if v.Visited != v.Host {
 		fmt.Fprintf(a.Out, " (on a visit to %s)", format.Visible(v.Visited))
 	}
-	if v.Cut {
+	if v.Interrupted {
 		fmt.Fprint(a.Out, ", cut short")
 	}
 	fmt.Fprintln(a.Out)

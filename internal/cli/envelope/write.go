@@ -151,7 +151,7 @@ func (e *verbs) sealFile(name, recipient, self, replyTo string) error {
 	return e.writeLine(root.AppendWith(nil, "body", sealed.JSON()))
 }
 
-// parseTimes reads --at; an empty value means now.
+// parseTime reads --at; an empty value means now.
 func (e *verbs) parseTime(at string) (time.Time, error) {
 	if at == "" {
 		return time.Now(), nil

@@ -159,7 +159,7 @@ has been restored.`,
 func (a *verbs) resumeSigningCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "resume-signing",
-		Short: "Let the transparency log sign again after it was halted",
+		Short: "Resume signing of a halted transparency log",
 		Long: `Resume-signing checks every leaf and every hash of the transparency log, its lock
 and, if a witness has contradicted it, all witnesses. The log signs again only if
 everything is right; it then also signs what was written in the meantime.

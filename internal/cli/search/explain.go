@@ -170,7 +170,7 @@ func (a *verbs) printState(s conformance.State) {
 }
 
 // printLastVisit writes the requests of a visit, one per line.
-func (a *verbs) printLastVisit(v crawler.LedgerEntry) {
+func (a *verbs) printLastVisit(v crawler.CrawlLogEntry) {
 	fmt.Fprintf(a.Out, "\nThe last visit, %s: %s\n", v.At.UTC().Format(time.DateTime), format.Visible(v.Why))
 	for _, r := range v.Requests {
 		status := "no answer"

@@ -165,7 +165,7 @@ type delivery struct {
 	inbox     string
 	envelope  *a2a.Envelope
 	attempts  int
-	refreshed bool // the recipient's document was resolved anew
+	refreshed bool // the recipient's document was resolved again
 	ambiguous bool // an attempt had no answer, or one that does not tell whether it arrived
 }
 

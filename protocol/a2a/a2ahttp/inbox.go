@@ -99,7 +99,7 @@ func (b *Inbox) Pull(ctx context.Context, cursor string, wait time.Duration) (Pa
 const maxAcknowledged = 500
 
 // Acknowledge asks the relay to delete the envelopes with these ids. Ids that the relay does not
-// have are no error. The errors are those of [Inbox.Pull].
+// have are not an error. The errors are those of [Inbox.Pull].
 func (b *Inbox) Acknowledge(ctx context.Context, ids ...string) error {
 	for len(ids) > 0 {
 		n := min(len(ids), maxAcknowledged)

@@ -1,4 +1,4 @@
-// Package driver holds the library against vectors: it reads cases, one JSON object
+// Package driver tests the library against vectors: it reads cases, one JSON object
 // a line, and answers each with two lines, one for each profile, so that any
 // implementation can be compared with any set of vectors.
 //
@@ -25,12 +25,11 @@
 //	air_id_from_identity_document   identity_document_json → air_id
 //	parse_air_id                    air_id → air_id
 //
-// did_documents leads from a DID to its document and is the whole world: a DID that
-// is not in it does not resolve. now is a time in RFC 3339 or a number of seconds.
-// The JSON of body_json and identity_document_json is text, or stands there as it
-// is; sealed_body_json is in the same of the two forms. receive_all begins with a
-// recipient that has received nothing and takes envelopes to anybody; a case has at
-// most 12,000 steps, in 16 MiB.
+// did_documents maps each DID to its document; no other DID resolves. now is a time
+// in RFC 3339 or a number of seconds. The JSON of body_json and
+// identity_document_json is text or the value itself; sealed_body_json has the same
+// form. receive_all begins with a recipient that has received nothing and accepts
+// envelopes to any DID; a case has at most 12,000 steps, in 16 MiB.
 //
 // A case that cannot be read is rejected with 400. No case ends the driver.
 package driver

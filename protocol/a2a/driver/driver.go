@@ -231,6 +231,6 @@ func textOf(v jsontext.Value) (string, bool) {
 	if v.Kind() != '"' {
 		return "", false
 	}
-	text, _ := jsontext.AppendUnquote(nil, v) // what is no UTF-8 becomes U+FFFD
+	text, _ := jsontext.AppendUnquote(nil, v) // invalid UTF-8 becomes U+FFFD
 	return string(text), true
 }

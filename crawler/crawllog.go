@@ -15,15 +15,15 @@ import (
 	"gazetteer/store"
 )
 
-// The ledger holds every request that was made to a host, with its reason, for the owner of the
+// The crawl log holds every request that was made to a host, with its reason, for the owner of the
 // host to read. The requests of one visit to one host are one record, which is written together
 // with the result of the visit.
 
-// LedgerAge is the time for which a ledger entry is stored.
-const LedgerAge = 90 * oneDay
+// CrawlLogAge is the time for which an entry of the crawl log is stored.
+const CrawlLogAge = 90 * oneDay
 
-// A LedgerEntry lists the requests to a host during one visit.
-type LedgerEntry struct {
+// A CrawlLogEntry lists the requests to a host during one visit.
+type CrawlLogEntry struct {
 	Host string `json:"host"` // that was requested
 	// Visited is the host of the visit; it differs from Host when a redirect or a link led from
 	// there to Host.
@@ -32,41 +32,41 @@ type LedgerEntry struct {
 	Why      string    `json:"why"`
 	At       time.Time `json:"at"`
 	Requests []Request `json:"requests"`
-	// Cut is set when the end of the process interrupted the visit. Its last requests may be
+	// Interrupted is set when the end of the process interrupted the visit. Its last requests may be
 	// missing.
-	Cut bool `json:"cut,omitempty"`
+	Interrupted bool `json:"cut,omitempty"`
 }
 
-// A Request is one request in the ledger.
+// A Request is one request in the crawl log.
 type Request struct {
 	fetch.Made
 	// Why is the reason for the request, for a person.
 	Why string `json:"why"`
 }
 
-// maxEntries and maxLedgerRequests limit what one visit may write into ledgers: the number of
+// maxEntries and maxLoggedRequests limit what one visit may write into crawl logs: the number of
 // hosts, and the requests to each.
 const (
 	maxEntries        = 32
-	maxLedgerRequests = 64
+	maxLoggedRequests = 64
 	maxSwept          = 20 // expired entries that are deleted with a new one
 )
 
-// noteRequest adds a request of a session to the ledger of the host it went to.
+// noteRequest adds a request of a session to the crawl log of the host it went to.
 func (s *session) noteRequest(a *fetch.Ask, asked string) {
 	v := s.visit
-	e := v.ledger[asked]
+	e := v.crawlLog[asked]
 	if e == nil {
-		if len(v.ledger) == maxEntries {
+		if len(v.crawlLog) == maxEntries {
 			return
 		}
-		e = &LedgerEntry{Host: asked, Visited: v.host.Name, Why: v.why, At: a.Made.At}
-		v.ledger[asked] = e
+		e = &CrawlLogEntry{Host: asked, Visited: v.host.Name, Why: v.why, At: a.Made.At}
+		v.crawlLog[asked] = e
 	}
-	if a.Lost != nil && len(e.Requests) < maxLedgerRequests {
+	if a.Lost != nil && len(e.Requests) < maxLoggedRequests {
 		e.Requests = append(e.Requests, Request{*a.Lost, s.requestReason(a)})
 	}
-	if len(e.Requests) < maxLedgerRequests {
+	if len(e.Requests) < maxLoggedRequests {
 		e.Requests = append(e.Requests, Request{a.Made, s.requestReason(a)})
 	}
 }
@@ -115,10 +115,10 @@ func whyVisit(h *Host) string {
 	return "due again"
 }
 
-// ledgerWrites returns the writes for a visit's entries, and deletions of expired entries in the
-// ledgers of those hosts.
-func (b *batch) ledgerWrites(ctx context.Context, v *visit) error {
-	for host, e := range v.ledger {
+// crawlLogWrites returns the writes for a visit's entries, and deletions of expired entries in the
+// crawl logs of those hosts.
+func (b *batch) crawlLogWrites(ctx context.Context, v *visit) error {
+	for host, e := range v.crawlLog {
 		if err := b.addEntry(ctx, host, e, v.host.Name); err != nil {
 			return err
 		}
@@ -126,15 +126,15 @@ func (b *batch) ledgerWrites(ctx context.Context, v *visit) error {
 	return nil
 }
 
-func (b *batch) addEntry(ctx context.Context, host string, e *LedgerEntry, visited string) error {
+func (b *batch) addEntry(ctx context.Context, host string, e *CrawlLogEntry, visited string) error {
 	text, err := json.Marshal(e)
 	if err != nil {
-		return fmt.Errorf("write the ledger of %s: %w", host, err)
+		return fmt.Errorf("write the crawl log of %s: %w", host, err)
 	}
-	b.writes = append(b.writes, store.Put(store.LedgerKey(host, e.At, visited), text))
-	old := store.LedgerKey(host, b.now.Add(-LedgerAge), "")
+	b.writes = append(b.writes, store.Put(store.CrawlLogKey(host, e.At, visited), text))
+	old := store.CrawlLogKey(host, b.now.Add(-CrawlLogAge), "")
 	swept := 0
-	for r, err := range b.c.store.List(ctx, store.LedgerOf(host), "") {
+	for r, err := range b.c.store.List(ctx, store.CrawlLogOf(host), "") {
 		if err != nil && !store.Damaged(r, err) {
 			return err
 		}
@@ -147,15 +147,15 @@ func (b *batch) addEntry(ctx context.Context, host string, e *LedgerEntry, visit
 	return nil
 }
 
-// Ledger returns the requests to a host during the last 90 days, latest first, at most limit
+// CrawlLog returns the requests to a host during the last 90 days, latest first, at most limit
 // entries. If before is not zero, only older entries are returned. The error is a
 // *[fetch.HostError] for a bad host name, or one of the store.
-func (c *Crawler) Ledger(ctx context.Context, host string, before time.Time, limit int) ([]LedgerEntry, error) {
-	return Ledger(ctx, c.store, host, c.now(), before, limit)
+func (c *Crawler) CrawlLog(ctx context.Context, host string, before time.Time, limit int) ([]CrawlLogEntry, error) {
+	return ReadCrawlLog(ctx, c.store, host, c.now(), before, limit)
 }
 
-// Ledger is [Crawler.Ledger] for a store without a running crawler.
-func Ledger(ctx context.Context, s store.Store, host string, now, before time.Time, limit int) ([]LedgerEntry, error) {
+// ReadCrawlLog is [Crawler.CrawlLog] for a store without a running crawler.
+func ReadCrawlLog(ctx context.Context, s store.Store, host string, now, before time.Time, limit int) ([]CrawlLogEntry, error) {
 	name, err := fetch.CheckHost(host)
 	if err != nil {
 		return nil, err
@@ -163,16 +163,16 @@ func Ledger(ctx context.Context, s store.Store, host string, now, before time.Ti
 	if before.IsZero() {
 		before = now.Add(oneDay)
 	}
-	last := store.LedgerKey(name, before, "")
-	var out []LedgerEntry
-	for r, err := range s.List(ctx, store.LedgerOf(name), store.LedgerKey(name, now.Add(-LedgerAge), "")) {
+	last := store.CrawlLogKey(name, before, "")
+	var out []CrawlLogEntry
+	for r, err := range s.List(ctx, store.CrawlLogOf(name), store.CrawlLogKey(name, now.Add(-CrawlLogAge), "")) {
 		if err != nil && !store.Damaged(r, err) {
-			return nil, fmt.Errorf("read the ledger of %s: %w", name, err)
+			return nil, fmt.Errorf("read the crawl log of %s: %w", name, err)
 		}
 		if r.Key >= last {
 			break
 		}
-		var e LedgerEntry
+		var e CrawlLogEntry
 		if err != nil || json.Unmarshal(r.Value, &e) != nil {
 			continue // damaged; the others are still useful
 		}
@@ -185,10 +185,10 @@ func Ledger(ctx context.Context, s store.Store, host string, now, before time.Ti
 	return out, nil
 }
 
-// Record adds requests to the ledger that something other than a crawl made, such as a requested
+// Record adds requests to the crawl log that something other than a crawl made, such as a requested
 // check.
 func (c *Crawler) Record(ctx context.Context, why string, made ...fetch.Made) error {
-	entries := map[string]*LedgerEntry{}
+	entries := map[string]*CrawlLogEntry{}
 	for _, m := range made {
 		u, err := url.Parse(m.URL)
 		if err != nil {
@@ -197,7 +197,7 @@ func (c *Crawler) Record(ctx context.Context, why string, made ...fetch.Made) er
 		host := u.Hostname()
 		e := entries[host]
 		if e == nil {
-			e = &LedgerEntry{Host: host, Visited: host, Why: why, At: m.At}
+			e = &CrawlLogEntry{Host: host, Visited: host, Why: why, At: m.At}
 			entries[host] = e
 		}
 		e.Requests = append(e.Requests, Request{m, why})
@@ -215,13 +215,13 @@ func (c *Crawler) Record(ctx context.Context, why string, made ...fetch.Made) er
 	return err
 }
 
-// recordCut records in the ledger that the end of the previous process interrupted visits.
-func (c *Crawler) recordCut(ctx context.Context, flown map[string]journal.StartedVisit) error {
+// recordInterrupted records in the crawl log that the end of the previous process interrupted visits.
+func (c *Crawler) recordInterrupted(ctx context.Context, flown map[string]journal.StartedVisit) error {
 	const most = 1000 // writes at once
 	b := c.newBatch()
 	for visited, f := range flown {
 		for _, asked := range f.Asked {
-			e := &LedgerEntry{Host: asked.Host, Visited: visited, Why: "a visit that was cut off: our program ended", At: asked.At, Requests: []Request{}, Cut: true}
+			e := &CrawlLogEntry{Host: asked.Host, Visited: visited, Why: "a visit that was cut off: our program ended", At: asked.At, Requests: []Request{}, Interrupted: true}
 			if err := b.addEntry(ctx, asked.Host, e, visited); err != nil {
 				return err
 			}
