@@ -13,9 +13,9 @@ import (
 
 // CrawlLogPage is one page of the requests that a host received.
 type CrawlLogPage struct {
-	Host   string                `json:"host"`
+	Host   string                  `json:"host"`
 	Visits []crawler.CrawlLogEntry `json:"visits" doc:"the latest first"`
-	Next   string                `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
+	Next   string                  `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
 }
 
 type crawlLogInput struct {

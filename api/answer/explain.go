@@ -27,8 +27,8 @@ type Explanation struct {
 	MeasuredBy string `json:"measured_by,omitempty"`
 	// LastVisit lists the requests of the last visit, nil before the first, and after 90 days.
 	LastVisit *crawler.CrawlLogEntry `json:"last_visit,omitempty"`
-	Visited   time.Time            `json:"visited,omitzero"`
-	Due       time.Time            `json:"due,omitzero"`
+	Visited   time.Time              `json:"visited,omitzero"`
+	Due       time.Time              `json:"due,omitzero"`
 	// Recheck describes a visit that anybody asks for, OwnerRecheck one that the owner asks for
 	// with a signed request, which clears the crawler's memory of the host.
 	Recheck      crawler.Preview `json:"recheck"`
