@@ -161,7 +161,9 @@ func checkParams(method string, params json.RawMessage) error {
 	case "completion/complete":
 		into = new(mcp.CompleteParams)
 	case "logging/setLevel":
-		into = new(mcp.SetLoggingLevelParams)
+		into = new(struct { // the library deprecates the type, since the protocol will drop the method
+			Level string `json:"level"`
+		})
 	default:
 		return nil
 	}

@@ -97,7 +97,8 @@ func (f *File) WaitDurable(ctx context.Context, seq uint64) error {
 }
 
 // Find returns the value of key, nil for none. It detects a damaged page that leads the search past
-// the key or hides it. In a write transaction it also refuses a page that hides other entries, since
+// the key, hides it, or has more entries than fit, so that the search ends in another page, which may
+// hold an earlier value. In a write transaction it also refuses a page that hides other entries, since
 // a change of that page would drop them.
 func Find(c *bolt.Cursor, key []byte) ([]byte, error) {
 	next, value := c.Seek(key)
@@ -105,7 +106,8 @@ func Find(c *bolt.Cursor, key []byte) ([]byte, error) {
 		if c.Bucket().Writable() {
 			return value, checkLeaf(c.Bucket(), key)
 		}
-		return value, nil
+		_, _, _, err := findLeaf(c.Bucket(), key)
+		return value, err
 	}
 	if err := checkPosition(c, next, key); err != nil {
 		return nil, err

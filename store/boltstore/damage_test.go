@@ -285,6 +285,23 @@ func TestDamagedCountHidesNoEntry(t *testing.T) {
 	}
 }
 
+// TestInflatedCountShowsNoOtherPage damages the number of entries of each leaf page, so that a search
+// goes on in the pages behind it, which may hold earlier values. None may come back as valid.
+func TestInflatedCountShowsNoOtherPage(t *testing.T) {
+	dir, truth, before := history(t)
+	files := map[string][]byte{}
+	for _, name := range []string{BoltFile, "FORMAT", "HEAD"} {
+		files[name] = mustRead(t, filepath.Join(dir, name))
+	}
+	content := files[BoltFile]
+	for page := 0; page+pageSize <= filetest.UsedBytes(content); page += pageSize {
+		const leaf, countAt = 2, 10
+		if binary.LittleEndian.Uint16(content[page+8:]) == leaf {
+			flipBit(t, filetest.FastDir(t), files, page+countAt+1, 0x20, truth, before, false)
+		}
+	}
+}
+
 // TestDamagedCountOfBranchHidesNoPage damages each bit of the number of children of each branch page.
 // With fewer children, the last part of the log or of the records seems not to exist.
 func TestDamagedCountOfBranchHidesNoPage(t *testing.T) {
