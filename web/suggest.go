@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -57,6 +58,10 @@ func (p *Pages) makeSuggestions(ctx context.Context, text string) ([]suggestion,
 		if len(kinds) == 0 {
 			return nil, nil // the values of this key are not suggested
 		}
+	case endsWithArticle(before):
+		kinds = []string{index.SuggestNoun}
+	case strings.TrimSpace(before) != "":
+		kinds = []string{index.SuggestVerb, index.SuggestNoun} // a sentence goes on with a word
 	}
 	found, err := p.catalogue.Suggest(ctx, typed, maxSuggestions, kinds...)
 	if _, odd := errors.AsType[*query.Error](err); odd {
@@ -77,6 +82,15 @@ func (p *Pages) makeSuggestions(ctx context.Context, text string) ([]suggestion,
 	}
 	return list, nil
 }
+
+// endsWithArticle reports whether the last word of a text is an article or a possessive, which a noun
+// follows.
+func endsWithArticle(text string) bool {
+	words := strings.Fields(strings.ToLower(text))
+	return len(words) > 0 && slices.Contains(articles, words[len(words)-1])
+}
+
+var articles = strings.Fields("a an the my our your his her their this that these those")
 
 // isWord reports whether a suggestion is a word of operations.
 func isWord(s index.Suggestion) bool {
