@@ -380,7 +380,9 @@ func titleOfOperation(o document.Operation) string { return cmp.Or(o.Intent, o.I
 func matchedWords(w index.Why) []string {
 	var words []string
 	for _, m := range w.Matched {
-		words = append(words, m.Text, m.Term)
+		if words = append(words, m.Text); !strings.Contains(m.Term, " ") { // an expression stands for other words
+			words = append(words, m.Term)
+		}
 	}
 	return words
 }

@@ -191,7 +191,7 @@ func (c *Claim) judgeRelation(namespace, owner string, bearers []string) {
 		c.Proof = fmt.Sprintf("the namespace is the name of the domain %s, from which the document was fetched over https", site)
 	case len(bearers) > 0:
 		c.Relation = relationForeignName
-		c.Proof = fmt.Sprintf("the document declares the namespace, which is the name of another domain: %s", psl.Domain(bearers[0]))
+		c.Proof = fmt.Sprintf("the document declares the namespace %.80q, which is the name of another domain: %s", namespace, psl.Domain(bearers[0]))
 	default:
 		c.Proof = "the document declares the namespace; a namespace is not reserved, so nothing more can be shown"
 	}
