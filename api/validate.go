@@ -105,13 +105,23 @@ func (a *API) validateDocument(ctx context.Context, in *validateInput) (*route.O
 
 func viewResult(j answer.ValidationResult) ResultView {
 	j.Findings = slices.Clone(j.Findings) // others may hold them, too
-	for i := range j.Findings {           // the help is written for the command
-		j.Findings[i].Help = strings.Replace(j.Findings[i].Help, "name it with --as ", "name it with the parameter as: ", 1)
+	for i := range j.Findings {
+		j.Findings[i].Help = helpWithoutCommand(j.Findings[i].Help)
 	}
 	return ResultView{
 		Input: j.Input, Kind: j.Kind, Valid: j.Valid, Level: j.Level, Findings: answer.OrEmpty(j.Findings), Groups: lint.GroupFindings(j.Findings),
 		Operations: j.Operations, Tokens: j.Tokens,
 	}
+}
+
+// helpWithoutCommand returns the help of a finding, which is written for the command, for those who do
+// not run it.
+func helpWithoutCommand(help string) string {
+	help = strings.Replace(help, "name it with --as ", "name it with the parameter as: ", 1)
+	for _, separator := range []string{"; ", ": "} {
+		help, _, _ = strings.Cut(help, separator+"gazetteer validate --fix does it")
+	}
+	return help
 }
 
 // addressIn reads a body that is only {"url": "…"}, which is not a document of any kind.
