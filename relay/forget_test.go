@@ -2,6 +2,7 @@ package relay_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,17 +15,17 @@ import (
 // clock forgets them.
 func TestReplayEntriesOutliveClockAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var ahead time.Duration
-		var last time.Time
+		var ahead atomic.Int64 // a time.Duration
+		var last atomic.Pointer[time.Time]
 		queue := newMemoryQueue()
 		queue.expired = func(forget time.Time) {
-			last = forget
+			last.Store(&forget)
 			if forget.After(time.Now()) {
-				t.Errorf("%s ahead: entries are forgotten by a time %s ahead", ahead, time.Until(forget))
+				t.Errorf("%s ahead: entries are forgotten by a time %s ahead", time.Duration(ahead.Load()), time.Until(forget))
 			}
 		}
 		r := newRelay(t, queue, func(o *relay.Options) {
-			o.Due = func() time.Time { return time.Now().Add(ahead) }
+			o.Due = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
 			o.Steady = time.Now
 		})
 		ctx, stop := context.WithCancel(t.Context())
@@ -35,15 +36,15 @@ func TestReplayEntriesOutliveClockAhead(t *testing.T) {
 			synctest.Wait()
 		}
 		pass(90 * time.Second)
-		ahead = 10 * time.Hour // just after a start
+		ahead.Store(int64(10 * time.Hour)) // just after a start
 		pass(4 * time.Minute)
-		ahead = 0
+		ahead.Store(0)
 		pass(20 * time.Minute)
-		ahead = 10 * time.Hour
+		ahead.Store(int64(10 * time.Hour))
 		pass(5 * time.Minute)
-		ahead = 0
+		ahead.Store(0)
 		pass(20 * time.Minute)
-		if age := time.Since(last); age > 8*time.Minute {
+		if age := time.Since(*last.Load()); age > 8*time.Minute {
 			t.Errorf("entries are forgotten by the time of %s ago", age)
 		}
 		stop()
