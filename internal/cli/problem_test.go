@@ -22,7 +22,7 @@ func TestRefusalsHaveColumn(t *testing.T) {
 
 // A value that is not in a list is refused with the flag, the value and the similar ones.
 func TestChoicesAreNamed(t *testing.T) {
-	const text = `min_join: expected value to be one of "proved, mutual, claimed"` + "\nhelp"
+	const text = `min_join: "prved" is not one of proved, mutual, claimed` + "\nhelp"
 	for value, want := range map[string]string{
 		"prved": "--min-join prved: did you mean proved? want one of proved, mutual, claimed",
 		"liked": "--min-join liked: want one of proved, mutual, claimed",

@@ -76,7 +76,7 @@ func isProblem(body []byte) bool {
 }
 
 // oneOf matches the refusal of a parameter that has a list of values.
-var oneOf = regexp.MustCompile(`^(\w+): expected value to be one of "([^"]+)"`)
+var oneOf = regexp.MustCompile(`^(\w+): "[^"]*" is not one of ([^\n]+)`)
 
 // nameChoices names in such a refusal the flag, the refused value and the similar ones.
 func nameChoices(text string, query url.Values) string {
