@@ -69,7 +69,7 @@ type hitView struct {
 	Login   string        // the kind of authentication that its document declares, "" for none
 	Number  int           // from 1, on this page
 	Marked  template.HTML // the title with the words of the query marked
-	Whole   template.HTML // the intent likewise, "" if the title is all of it
+	Whole   template.HTML // the whole intent with the words of the query marked, "" if the title is all of it
 	calling
 	TestSet  bool
 	Why      *whyView // nil on a page that lists all that there is

@@ -23,7 +23,7 @@ type diffView struct {
 	From, To           versionView
 	Invalid            []string // which versions break rules: earlier, later
 	Changes            []versionChangeView
-	Before, After      []diffBlock
+	Before, After      []worddiff.Block
 	Unmarked           bool // the versions differ too much, or are too long, for marks
 	Query              string
 }
@@ -73,88 +73,8 @@ func (p *Pages) diffPage(c *gin.Context) (frame.WebPage, error) {
 		v.Changes = append(v.Changes, view)
 	}
 	before, after, unmarked := worddiff.Compare(protocol.ClipBytes(layOut(d.From.Bytes), maxDiffText), protocol.ClipBytes(layOut(d.To.Bytes), maxDiffText))
-	v.Before, v.After, v.Unmarked = foldUnchanged(before, after, false, unmarked), foldUnchanged(after, before, true, unmarked), unmarked
+	v.Before, v.After, v.Unmarked = worddiff.FoldUnchanged(before, after, false, unmarked), worddiff.FoldUnchanged(after, before, true, unmarked), unmarked
 	return frame.WebPage{Name: "diff", Title: "What changed in the " + v.Kind + " of " + v.Host, JSON: "/api/v1/services/" + d.Host + "/documents/" + string(kind) + "/diff?" + v.Query, Body: v}, nil
-}
-
-// A diffBlock is a run of lines of a version: with a change nearby, or folded.
-type diffBlock struct {
-	Later  bool // it belongs to the later version
-	Folded int  // number of lines, 0 for a block that is shown
-	Lines  [][]worddiff.Part
-}
-
-// contextLines is the number of lines that are shown around a change; minFolded is the number of
-// lines that are worth folding.
-const (
-	contextLines = 3
-	minFolded    = 4
-)
-
-// foldUnchanged divides a version into blocks. Lines that are far from the changes of the version and
-// from the places where the other version has more are folded; none are in unmarked versions.
-func foldUnchanged(version, other []worddiff.Part, later, unmarked bool) []diffBlock {
-	var lines [][]worddiff.Part
-	line := []worddiff.Part{}
-	changed := map[int]bool{}
-	additions := changesOf(other)
-	kept := 0 // bytes of unchanged text so far, which both versions have
-	for _, part := range version {
-		for i, text := range part.Lines() {
-			if i > 0 {
-				lines, line = append(lines, line), []worddiff.Part{}
-				if !part.Change {
-					kept++
-				}
-			}
-			line = append(line, worddiff.Part{Text: text, Change: part.Change})
-			if part.Change {
-				changed[len(lines)] = true
-				continue
-			}
-			for len(additions) > 0 && additions[0] <= kept+len(text) {
-				changed[len(lines)] = true
-				additions = additions[1:]
-			}
-			kept += len(text)
-		}
-	}
-	lines = append(lines, line)
-	near := func(n int) bool {
-		for at := n - contextLines; at <= n+contextLines; at++ {
-			if changed[at] {
-				return true
-			}
-		}
-		return unmarked
-	}
-	var blocks []diffBlock
-	for from := 0; from < len(lines); {
-		to := from + 1
-		for to < len(lines) && near(to) == near(from) {
-			to++
-		}
-		block := diffBlock{Later: later, Lines: lines[from:to]}
-		if !near(from) && to-from >= minFolded {
-			block.Folded = to - from
-		}
-		blocks, from = append(blocks, block), to
-	}
-	return blocks
-}
-
-// changesOf returns the places of the changed parts of a version, as the number of bytes of unchanged
-// text before each.
-func changesOf(version []worddiff.Part) (places []int) {
-	kept := 0
-	for _, part := range version {
-		if part.Change {
-			places = append(places, kept)
-		} else {
-			kept += len(part.Text)
-		}
-	}
-	return places
 }
 
 // layOut writes JSON with one member a line, so that two spellings can be compared; other texts stay.
