@@ -13,15 +13,7 @@ import (
 
 // TestFullDisk writes a census to a disk that is too small for it.
 func TestFullDisk(t *testing.T) {
-	disk := t.TempDir()
-	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=256k"); err != nil {
-		need.Missing(t, "cannot mount a file system: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := syscall.Unmount(disk, 0); err != nil {
-			t.Error(err)
-		}
-	})
+	disk := need.Tmpfs(t, "size=256k")
 	s := fill(t, 1500, false)
 	_, err := census.Write(t.Context(), census.Options{Store: s, At: day, Dir: filepath.Join(disk, "census")})
 	if !errors.Is(err, syscall.ENOSPC) {

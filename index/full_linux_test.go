@@ -20,15 +20,7 @@ import (
 // the index then says it has is what lies on the disk, and it goes on by itself
 // when there is room.
 func TestFullDisk(t *testing.T) {
-	disk := t.TempDir()
-	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=8m"); err != nil {
-		need.Missing(t, "cannot mount a file system: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := syscall.Unmount(disk, 0); err != nil {
-			t.Error(err)
-		}
-	})
+	disk := need.Tmpfs(t, "size=8m")
 	s := openStore(t, t.TempDir())
 	dir, ballast := filepath.Join(disk, "index"), filepath.Join(disk, "ballast")
 	log := newLogged()

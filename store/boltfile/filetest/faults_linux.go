@@ -23,35 +23,6 @@ import (
 	"gazetteer/store/boltfile"
 )
 
-// mount and unmount wait for processes that are starting: a child of another test has every open
-// file of this process until it executes its program, and a file system with open files is busy.
-func mount(dir string, flags uintptr, options string) error {
-	syscall.ForkLock.RLock()
-	defer syscall.ForkLock.RUnlock()
-	return syscall.Mount("tmpfs", dir, "tmpfs", flags, options)
-}
-
-func unmount(dir string) error {
-	syscall.ForkLock.RLock()
-	defer syscall.ForkLock.RUnlock()
-	return syscall.Unmount(dir, 0)
-}
-
-// mountTmpfs mounts a small file system, or skips where that is not allowed.
-func mountTmpfs(t *testing.T, options string) string {
-	t.Helper()
-	dir := t.TempDir()
-	if err := mount(dir, 0, options); err != nil {
-		need.Missing(t, "cannot mount a file system (the floor of free space is tested without): %v", err)
-	}
-	t.Cleanup(func() {
-		if err := unmount(dir); err != nil {
-			t.Error(err)
-		}
-	})
-	return dir
-}
-
 // runLinux runs the tests that need the system to fail.
 func runLinux(t *testing.T, s Subject) {
 	for _, c := range []struct {
@@ -92,7 +63,7 @@ func freeSpace(t testing.TB, dir string) int64 {
 // testFullDisk fills a disk of 6 MiB: first with a floor, which keeps room for deletions, then
 // without one, until the system refuses.
 func testFullDisk(t *testing.T, subject Subject) {
-	disk := mountTmpfs(t, "size=6m")
+	disk := need.Tmpfs(t, "size=6m")
 	dir := filepath.Join(disk, "data")
 	value := make([]byte, 50_000)
 	n := 0
@@ -153,22 +124,22 @@ func testFullDisk(t *testing.T, subject Subject) {
 }
 
 func testFullDiskAtTheBeginning(t *testing.T, subject Subject) {
-	disk := mountTmpfs(t, "size=16k")
+	disk := need.Tmpfs(t, "size=16k")
 	dir := filepath.Join(disk, "data")
 	if _, err := subject.Open(t.Context(), dir, boltfile.Options{}); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("error %v, want that of the system", err)
 	}
-	if err := mount(disk, syscall.MS_REMOUNT, "size=1m"); err != nil {
+	if err := need.Mount(disk, syscall.MS_REMOUNT, "size=1m"); err != nil {
 		t.Fatal(err)
 	}
 	subject.openHandle(t, dir).Close()
 }
 
 func testReadOnlyDisk(t *testing.T, subject Subject) {
-	disk := mountTmpfs(t, "size=1m")
+	disk := need.Tmpfs(t, "size=1m")
 	dir := filepath.Join(disk, "data")
 	subject.openHandle(t, dir).Close()
-	if err := mount(disk, syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
+	if err := need.Mount(disk, syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
 		t.Fatal(err)
 	}
 	for _, dir := range []string{dir, filepath.Join(disk, "new")} {

@@ -12,6 +12,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"gazetteer/internal/need"
 	"gazetteer/store"
 	"gazetteer/store/boltfile"
 )
@@ -19,7 +20,7 @@ import (
 // testFullDiskDuringRebuild has the disk run full while the file is rebuilt, first by the floor and
 // then by the system: the old file continues to serve.
 func testFullDiskDuringRebuild(t *testing.T, subject Subject) {
-	disk := mountTmpfs(t, "size=12m")
+	disk := need.Tmpfs(t, "size=12m")
 	dir := filepath.Join(disk, "data")
 	h := subject.openHandle(t, dir)
 	fillForRebuild(t, h)
