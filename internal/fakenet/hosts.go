@@ -82,24 +82,24 @@ func (n *Net) installHosts() error {
 	return nil
 }
 
-// A Shape is what a host that is made of a real service publishes.
-type Shape string
+// A shape is what a host that is made of a real service publishes.
+type shape string
 
 // The shapes.
 const (
-	Nothing  Shape = ""
-	AIOnly   Shape = "ai"       // an AI Discovery document
-	AGISOnly Shape = "agis"     // a summary and the AGIS document it names
-	Both     Shape = "ai+agis"  // all three
-	AGTPOnly Shape = "ai+agtp"  // as Both, but the summary names an agtp:// address
-	Apart    Shape = "ai+apart" // as Both, but the AGIS document is on another host
+	nothing  shape = ""
+	aiOnly   shape = "ai"       // an AI Discovery document
+	agisOnly shape = "agis"     // a summary and the AGIS document it names
+	both     shape = "ai+agis"  // all three
+	agtpOnly shape = "ai+agtp"  // as both, but the summary names an agtp:// address
+	apart    shape = "ai+apart" // as both, but the AGIS document is on another host
 )
 
-// A Record is one host in testdata/hosts.json, which package corpus makes of real services.
-type Record struct {
+// A record is one host in testdata/hosts.json, made of a real service.
+type record struct {
 	Name   string            `json:"name"`
 	Origin string            `json:"origin"` // the service's identifier in the directory
-	Shape  Shape             `json:"shape"`
+	Shape  shape             `json:"shape"`
 	Seed   bool              `json:"seed,omitempty"`
 	Depth  int               `json:"depth"`
 	Files  map[string]string `json:"files"` // path on the host to file below testdata/services
@@ -113,7 +113,7 @@ func installServices(add func(Host, *Site)) error {
 	if err != nil {
 		return err
 	}
-	var records []Record
+	var records []record
 	if err := json.Unmarshal(list, &records); err != nil {
 		return fmt.Errorf("read hosts.json: %w", err)
 	}
@@ -143,21 +143,21 @@ var mediaTypes = map[string]string{
 	".yaml": "application/yaml",
 }
 
-var expectations = map[Shape]map[string]string{
-	AIOnly:   {"ai": "ok", "agis-summary": "absent"},
-	AGISOnly: {"ai": "absent", "ai-alias": "absent", "agis-summary": "ok", "agis": "ok"},
-	Both:     {"ai": "ok", "agis-summary": "ok", "agis": "ok"},
-	Apart:    {"ai": "ok", "agis-summary": "ok", "agis": "ok"},
-	AGTPOnly: {"ai": "ok", "agis-summary": "ok"},
-	Nothing:  {"ai": "absent", "ai-alias": "absent", "agis-summary": "absent"},
+var expectations = map[shape]map[string]string{
+	aiOnly:   {"ai": "ok", "agis-summary": "absent"},
+	agisOnly: {"ai": "absent", "ai-alias": "absent", "agis-summary": "ok", "agis": "ok"},
+	both:     {"ai": "ok", "agis-summary": "ok", "agis": "ok"},
+	apart:    {"ai": "ok", "agis-summary": "ok", "agis": "ok"},
+	agtpOnly: {"ai": "ok", "agis-summary": "ok"},
+	nothing:  {"ai": "absent", "ai-alias": "absent", "agis-summary": "absent"},
 }
 
-var shapeNotes = map[Shape]string{
-	AIOnly:   "an AI Discovery document",
-	AGISOnly: "an AGIS summary and document",
-	Both:     "an AI Discovery document, an AGIS summary and document",
-	Apart:    "as most, with its AGIS document on another host",
-	AGTPOnly: "as most, with its AGIS document at an agtp address",
+var shapeNotes = map[shape]string{
+	aiOnly:   "an AI Discovery document",
+	agisOnly: "an AGIS summary and document",
+	both:     "an AI Discovery document, an AGIS summary and document",
+	apart:    "as most, with its AGIS document on another host",
+	agtpOnly: "as most, with its AGIS document at an agtp address",
 }
 
 // installDrafts adds the services of the examples in AGIS 10.1, and two that an
@@ -179,7 +179,7 @@ func installDrafts(add func(Host, *Site)) error {
 		if name == "reservations" {
 			handler = newRestaurant(handler)
 		}
-		add(Host{Name: name + ".acme.test", Seed: i == 0, Depth: min(i, 1), Expect: maps.Clone(expectations[AGISOnly]),
+		add(Host{Name: name + ".acme.test", Seed: i == 0, Depth: min(i, 1), Expect: maps.Clone(expectations[agisOnly]),
 			Note: "an example of the AGIS draft, written out"}, &Site{Handler: handler})
 	}
 	add(Host{Name: "payments.acme.test", Depth: 1, Expect: expectAll("dns"), Note: "a related service whose name does not exist"}, nil)
@@ -250,7 +250,7 @@ func installFolder(dir string, note func(name string) string, add func(Host, *Si
 		if err != nil {
 			return fmt.Errorf("%s: %w", e.Name(), err)
 		}
-		add(Host{Name: e.Name() + ".test", Seed: true, Expect: maps.Clone(expectations[AGISOnly]), Note: note(e.Name())}, &Site{Handler: handler})
+		add(Host{Name: e.Name() + ".test", Seed: true, Expect: maps.Clone(expectations[agisOnly]), Note: note(e.Name())}, &Site{Handler: handler})
 	}
 	return nil
 }

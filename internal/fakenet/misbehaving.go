@@ -60,7 +60,7 @@ func installOdd(add func(Host, *Site)) error {
 		Site{Handler: site{pathAI: redirectHandler(http.StatusFound, "/discovery.json"), "/discovery.json": sampleHandler("redirect-same")}})
 	odd("redirect-cross", "a redirect to another host; the document stays that of the host asked", withAI("ok"),
 		Site{Handler: site{pathAI: redirectHandler(http.StatusMovedPermanently, "https://redirect-target.test/for/redirect-cross.json")}})
-	odd("redirect-target", "serves the document of redirect-cross.test and none of its own", maps.Clone(expectations[Nothing]),
+	odd("redirect-target", "serves the document of redirect-cross.test and none of its own", maps.Clone(expectations[nothing]),
 		Site{Handler: site{"/for/redirect-cross.json": sampleHandler("redirect-cross")}})
 	odd("redirect-5", "five redirects, as many as are followed", withAI("ok"), Site{Handler: redirectChain("redirect-5", 5)})
 	odd("redirect-6", "six redirects, one too many", withAI("too-many-redirects"), Site{Handler: redirectChain("redirect-6", 6)})
@@ -73,7 +73,7 @@ func installOdd(add func(Host, *Site)) error {
 	odd("redirect-nowhere", "a redirect without a Location", withAI("bad-redirect"), page(statusHandler(http.StatusFound)))
 
 	// status
-	odd("absent", "answers 404 to everything", maps.Clone(expectations[Nothing]), Site{Handler: site{}})
+	odd("absent", "answers 404 to everything", maps.Clone(expectations[nothing]), Site{Handler: site{}})
 	odd("unavailable", "answers 503", only("server-error"), page(statusHandler(http.StatusServiceUnavailable)))
 	odd("busy", "answers 429 with Retry-After: 120", only("throttled"), page(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Retry-After", "120")

@@ -2,7 +2,7 @@
 // of their history, for tests and benchmarks at sizes that no crawl reaches in time. Begin with
 // [Fill].
 //
-// The documents are those of the real services of package corpus, under other names; what
+// The documents are those of the hosts of package fakenet, under other names; what
 // changed and when is drawn from a generator with a fixed seed, so the same options give the same
 // records.
 package fakestore
@@ -13,19 +13,20 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"time"
 
 	"gazetteer/conformance"
 	"gazetteer/crawler"
 	"gazetteer/document"
 	"gazetteer/fetch"
-	"gazetteer/internal/fakenet/corpus"
 	"gazetteer/store"
 )
 
 // Options say what a store is filled with.
 type Options struct {
-	// Root is the root folder of the module, where the directory of services is.
+	// Root is the root folder of the module, where the documents are.
 	Root string
 	// Services is how many hosts publish something. For each ten there is one more that does not.
 	Services int
@@ -81,43 +82,46 @@ func Fill(ctx context.Context, s store.Store, o Options) error {
 	return nil
 }
 
+// readTemplates reads the small documents in JSON of the hosts that have an AI Discovery document.
 func readTemplates(o Options) ([][]template, error) {
-	documents, err := corpus.Read(o.Root, 6000)
+	folders, err := filepath.Glob(filepath.Join(o.Root, "internal", "fakenet", "testdata", "services", "*"))
 	if err != nil {
 		return nil, err
 	}
 	var all [][]template
-	for _, d := range documents {
+	for _, dir := range folders {
 		var list []template
-		for kind, text := range map[document.Kind][]byte{document.AI: d.AI, document.AGIS: d.AGIS} {
-			if len(text) == 0 || len(text) > maxTemplate {
-				continue
+		for _, kind := range []document.Kind{document.AI, document.AGIS} {
+			text, err := os.ReadFile(filepath.Join(dir, string(kind)+".json"))
+			if err != nil || len(text) > maxTemplate {
+				continue // most hosts lack a document of one kind
 			}
-			text = bytes.ReplaceAll(text, []byte(d.Host), []byte(placeholder))
-			f, _ := document.FormatOf(kind)
-			read, err := document.Read(document.Input{
-				Kind: kind, Host: placeholder, URL: "https://" + placeholder + f.WellKnown, MediaType: f.MediaTypes[0], FetchedAt: o.At, Bytes: text,
-			})
+			t, err := newTemplate(kind, bytes.ReplaceAll(text, []byte(filepath.Base(dir)), []byte(placeholder)), o.At)
 			if err != nil {
-				return nil, err
+				return nil, fmt.Errorf("read the documents in %s: %w", dir, err)
 			}
-			record, err := json.Marshal(read)
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, template{kind, text, record, read.Digest})
-		}
-		if len(list) == 2 && list[0].kind != document.AI {
-			list[0], list[1] = list[1], list[0]
+			list = append(list, t)
 		}
 		if len(list) > 0 && list[0].kind == document.AI {
 			all = append(all, list)
 		}
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("the directory of services has no small document")
+		return nil, fmt.Errorf("below %s is no small document of a service", o.Root)
 	}
 	return all, nil
+}
+
+func newTemplate(kind document.Kind, text []byte, at time.Time) (template, error) {
+	f, _ := document.FormatOf(kind)
+	read, err := document.Read(document.Input{
+		Kind: kind, Host: placeholder, URL: "https://" + placeholder + f.WellKnown, MediaType: f.MediaTypes[0], FetchedAt: at, Bytes: text,
+	})
+	if err != nil {
+		return template{}, err
+	}
+	record, err := json.Marshal(read)
+	return template{kind, text, record, read.Digest}, err
 }
 
 type filler struct {

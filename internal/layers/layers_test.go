@@ -51,7 +51,7 @@ var rows = [][]string{
 	{"web/agentpages", "web/crawlerpages", "web/docpages", "web/operatorpages"},
 	{"web", "api/mcpserver", "api/selfdescription"},
 	{"internal/fakenet", "internal/need"}, // for the demo and the tests: they import nothing of the program
-	{"internal/fakenet/corpus"},           // for a generator and for tests alone
+	{"internal/fakenet/corpus"},           // for generators and for tests alone
 	{"registry/audit/audittest", "internal/fakestore", "internal/privatenet", "internal/nameserver", "internal/mcpconformance", "store/boltfile/filetest"}, // tests alone
 	{"internal/exit", "internal/version", "internal/nearest"},
 	{"internal/config"},
@@ -70,7 +70,7 @@ var also = map[string][]string{}
 var alone = []string{"limit", "internal/cache", "internal/cputime", "internal/testclock", "internal/psl", "internal/wait", "internal/privatefile", "internal/eventstream", "internal/mcphttp", "store", "web/history", "web/plot", "internal/fakenet", "internal/need", "protocol/english", "protocol/jcs", "index/wordvec", "index/tokens", "index/bitset"}
 
 // commands below these folders never ship: generators, and examples of the documentation.
-var generators = []string{"internal/fakenet/corpus/gen", "docs/quickstart/search"}
+var generators = []string{"docs/quickstart/search"}
 
 // protocolMayImport is all that a program which wants only our readers has to
 // take along. jsontext reads JSON strictly, base58 writes multikeys, httpsfv
