@@ -45,12 +45,12 @@ func (a *API) followStatus(ctx context.Context, in *streamInput) (*route.StreamO
 	}
 	stream := eventstream.Stream{
 		Duration: route.StreamTime, Every: route.StreamEvery, WriteTime: route.WriteTime, Ending: a.Streams.Ending,
-		Next: func(context.Context) ([]byte, bool, error) {
+		Next: func(context.Context) ([][]byte, bool, error) {
 			event, err := a.statusEvent()
 			if err != nil {
 				a.Log.Error("write the status", "error", err)
 			}
-			return event, false, err
+			return [][]byte{event}, false, err
 		},
 	}
 	return route.Stream(stream, release), nil

@@ -51,6 +51,7 @@ type Feed struct {
 	mu       sync.RWMutex // guards what follows; held for writing when position moves with them
 	postings *postings
 	horizon  uint64 // positions before it are gone
+	edition  uint64 // how often items were replaced or removed
 }
 
 // Open opens the feed in a directory, or begins one there. A damaged one is begun again. The errors
@@ -123,19 +124,37 @@ type Page struct {
 // After returns at most limit items behind a position, the oldest first; [MaxPage] at most. The error
 // is [ErrGone] for a position whose followers were dropped; position 0 is never gone.
 func (f *Feed) After(filter Filter, position uint64, limit int) (Page, error) {
+	s, err := f.SelectAfter(filter, position, limit)
+	if err != nil {
+		return Page{}, err
+	}
+	items, err := f.ReadItems(s.Positions)
+	return Page{Items: items, Next: s.Next, More: s.More}, err
+}
+
+// A Selection is a page without the content of its items.
+type Selection struct {
+	Positions []uint64
+	Next      uint64 // as in [Page]
+	More      bool   // as in [Page]
+	// Edition grows when items are replaced or removed. While it is the same, an item that was read
+	// at it is still the item at its position.
+	Edition uint64
+}
+
+// SelectAfter returns the positions of the items that [Feed.After] returns, for a caller that holds
+// some of them already.
+func (f *Feed) SelectAfter(filter Filter, position uint64, limit int) (Selection, error) {
 	f.mu.RLock()
+	defer f.mu.RUnlock()
 	if position > 0 && position < f.horizon {
-		f.mu.RUnlock()
-		return Page{}, ErrGone
+		return Selection{}, ErrGone
 	}
-	positions, more := f.selectPositions(filter, position, limit)
-	next := max(position, f.position.Cursor().Seq)
-	f.mu.RUnlock()
-	if more {
-		next = positions[len(positions)-1]
+	s := Selection{Edition: f.edition, Next: max(position, f.position.Cursor().Seq)}
+	if s.Positions, s.More = f.selectPositions(filter, position, limit); s.More {
+		s.Next = s.Positions[len(s.Positions)-1]
 	}
-	items, err := f.readItems(positions)
-	return Page{Items: items, Next: next, More: more}, err
+	return s, nil
 }
 
 // selectPositions returns the positions of the first items behind a position that a filter chooses.
@@ -177,7 +196,7 @@ func (f *Feed) Before(filter Filter, position uint64, limit int) (Page, error) {
 		positions = append(positions, f.postings.positionOf(ordinal))
 	}
 	f.mu.RUnlock()
-	items, err := f.readItems(positions)
+	items, err := f.ReadItems(positions)
 	page := Page{Items: items, More: first > 0}
 	if len(positions) > 0 {
 		page.Next = positions[len(positions)-1]
@@ -212,6 +231,9 @@ func (f *Feed) applyBatch(ctx context.Context, batch []store.Record, upTo store.
 	f.mu.Lock()
 	p.applyTo(f.postings)
 	f.horizon = max(f.horizon, p.horizon)
+	if len(p.terms) > 0 {
+		f.edition++
+	}
 	f.position.MoveTo(upTo)
 	f.mu.Unlock()
 	f.moved.Notify()

@@ -127,8 +127,8 @@ func (f *Feed) readFile() error {
 	return err
 }
 
-// readItems returns the items at these positions that are still there, in their order.
-func (f *Feed) readItems(positions []uint64) ([]Item, error) {
+// ReadItems returns the items at these positions that are still there, in their order.
+func (f *Feed) ReadItems(positions []uint64) ([]Item, error) {
 	items := make([]Item, 0, len(positions))
 	err := f.file.View("read changes", func(tx *bolt.Tx) error {
 		bucket := tx.Bucket(itemsBucket)
@@ -182,6 +182,7 @@ func (f *Feed) clearFile(ctx context.Context, horizon uint64) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.postings, f.saved, f.horizon = newPostings(), store.Cursor{}, horizon
+	f.edition++
 	f.position.MoveTo(store.Cursor{})
 	return nil
 }

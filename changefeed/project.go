@@ -225,7 +225,7 @@ func (p *projection) itemAt(position uint64) (*Item, error) {
 	if p.removed[position] {
 		return nil, nil
 	}
-	items, err := p.feed.readItems([]uint64{position})
+	items, err := p.feed.ReadItems([]uint64{position})
 	if err != nil || len(items) == 0 {
 		return nil, err
 	}

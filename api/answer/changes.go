@@ -32,21 +32,40 @@ func (a *Answers) LatestChanges(ctx context.Context, filter changefeed.Filter, p
 	return a.onlyShown(ctx, page, err)
 }
 
-// onlyShown leaves out hosts that were withdrawn after the feed read them: only the item that
-// reports the withdrawal remains.
+// SelectChanges selects the changes that [Answers.ChangesAfter] returns before it leaves out hidden
+// hosts: the caller does that with [Answers.ShowsChange].
+func (a *Answers) SelectChanges(filter changefeed.Filter, position uint64, limit int) (changefeed.Selection, error) {
+	if a.Feed == nil {
+		return changefeed.Selection{}, ErrNoFeed
+	}
+	return a.Feed.SelectAfter(filter, position, limit)
+}
+
+// ShowsChange reports whether a change is shown: hosts that were withdrawn after the feed read them
+// are hidden, and only the item that reports the withdrawal remains.
+func (a *Answers) ShowsChange(ctx context.Context, kind changefeed.Kind, host string) (bool, error) {
+	if host == "" || kind == changefeed.ServiceWithdrawn {
+		return true, nil
+	}
+	err := a.checkShown(ctx, host)
+	if _, withdrawn := errors.AsType[*WithdrawnError](err); withdrawn {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// onlyShown leaves out the changes that are hidden.
 func (a *Answers) onlyShown(ctx context.Context, page changefeed.Page, err error) (changefeed.Page, error) {
 	if err != nil {
 		return page, err
 	}
 	for n, item := range slices.Backward(page.Items) {
-		if item.Host == "" || item.Kind == changefeed.ServiceWithdrawn {
-			continue
-		}
-		err := a.checkShown(ctx, item.Host)
-		if _, withdrawn := errors.AsType[*WithdrawnError](err); withdrawn {
-			page.Items = slices.Delete(page.Items, n, n+1)
-		} else if err != nil {
+		shown, err := a.ShowsChange(ctx, item.Kind, item.Host)
+		if err != nil {
 			return page, err
+		}
+		if !shown {
+			page.Items = slices.Delete(page.Items, n, n+1)
 		}
 	}
 	return page, nil

@@ -22,10 +22,11 @@ import (
 type Routes struct {
 	*route.Mux
 	publicURL string // of absolute addresses; "": that of the request
+	events    changeEvents
 }
 
 // New returns the routes of the feed on a mux.
-func New(m *route.Mux, publicURL string) *Routes { return &Routes{m, publicURL} }
+func New(m *route.Mux, publicURL string) *Routes { return &Routes{Mux: m, publicURL: publicURL} }
 
 // Declare declares the feed in its four forms.
 func (a *Routes) Declare(h huma.API) {

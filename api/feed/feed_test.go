@@ -2,13 +2,17 @@ package feed_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"encoding/xml"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -22,6 +26,7 @@ import (
 	"gazetteer/document"
 	"gazetteer/fetch"
 	"gazetteer/index"
+	"gazetteer/registry"
 	"gazetteer/store"
 	"gazetteer/store/boltstore"
 
@@ -38,7 +43,9 @@ type server struct {
 	t     *testing.T
 	store *boltstore.Store
 	feed  *changefeed.Feed
-	base  string
+
+	handler http.Handler
+	base    string
 }
 
 func newServer(t *testing.T) *server {
@@ -73,7 +80,8 @@ func newServer(t *testing.T) *server {
 	must(err)
 	h := mux.Describe(mux.Public, "test", "", "")
 	feed.New(mux, "https://registry.example/").Declare(h)
-	listener := httptest.NewServer(mux.Handler())
+	s.handler = mux.Handler()
+	listener := httptest.NewServer(s.handler)
 	t.Cleanup(listener.Close)
 	s.base = listener.URL + route.ChangesPath
 	return s
@@ -87,18 +95,26 @@ func (s *server) publish(host, name string, at time.Time) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	encode := func(v any) []byte {
-		text, err := json.Marshal(v)
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		return text
-	}
-	seq, err := s.store.Apply(s.t.Context(),
-		store.Put(store.HostKey(host), encode(crawler.Host{Name: host, Visited: at, Fetches: map[string]fetch.Fetch{"ai": {Kind: "ai", At: at, Digest: d.Digest}}})),
-		store.Put(store.DocumentKey(host, "ai"), encode(d)),
-		store.Put(store.VersionKey(host, "ai", at, d.Digest), encode(crawler.Version{Kind: document.AI, Digest: d.Digest, Seen: at, URL: d.URL})),
+	s.apply(
+		store.Put(store.HostKey(host), s.encode(crawler.Host{Name: host, Visited: at, Fetches: map[string]fetch.Fetch{"ai": {Kind: "ai", At: at, Digest: d.Digest}}})),
+		store.Put(store.DocumentKey(host, "ai"), s.encode(d)),
+		store.Put(store.VersionKey(host, "ai", at, d.Digest), s.encode(crawler.Version{Kind: document.AI, Digest: d.Digest, Seen: at, URL: d.URL})),
 		store.Put(store.BlobKey(d.Digest), []byte(text)))
+}
+
+func (s *server) encode(v any) []byte {
+	s.t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return text
+}
+
+// apply writes records and waits for the feed.
+func (s *server) apply(writes ...store.Write) {
+	s.t.Helper()
+	seq, err := s.store.Apply(s.t.Context(), writes...)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -309,8 +325,15 @@ func TestStreamContinues(t *testing.T) {
 	s.get("/stream?since=nonsense", 400)
 }
 
-// events reads the first events of a stream.
+// events reads the first events of a stream, and returns their ids and hosts.
 func (s *server) events(query, last string, many int) (ids, hosts []string) {
+	s.t.Helper()
+	ids, changes := s.changes(query, last, many)
+	return ids, hostsOf(changes)
+}
+
+// changes reads the first events of a stream.
+func (s *server) changes(query, last string, many int) (ids []string, changes []feed.Change) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), 2*time.Minute)
 	defer cancel()
@@ -327,7 +350,7 @@ func (s *server) events(query, last string, many int) (ids, hosts []string) {
 	}
 	defer response.Body.Close()
 	lines := bufio.NewScanner(response.Body)
-	for len(hosts) < many && lines.Scan() {
+	for len(changes) < many && lines.Scan() {
 		name, value, _ := strings.Cut(lines.Text(), ": ")
 		switch name {
 		case "id":
@@ -337,11 +360,141 @@ func (s *server) events(query, last string, many int) (ids, hosts []string) {
 			if err := json.Unmarshal([]byte(value), &c); err != nil {
 				s.t.Fatal(err)
 			}
-			hosts = append(hosts, c.Host)
+			changes = append(changes, c)
 		}
 	}
-	if len(hosts) < many {
-		s.t.Fatalf("the stream ended after %q: %v", hosts, lines.Err())
+	if len(changes) < many {
+		s.t.Fatalf("the stream ended after %q: %v", hostsOf(changes), lines.Err())
 	}
-	return ids, hosts
+	return ids, changes
 }
+
+// openStream opens a stream over a connection and reads the head of its answer.
+func (s *server) openStream(conn net.Conn, query string) net.Conn {
+	s.t.Helper()
+	s.t.Cleanup(func() { conn.Close() })
+	conn.SetDeadline(time.Now().Add(2 * time.Minute))
+	if _, err := fmt.Fprintf(conn, "GET %s/stream%s HTTP/1.1\r\nHost: registry.example\r\n\r\n", route.ChangesPath, query); err != nil {
+		s.t.Fatal(err)
+	}
+	head := make([]byte, 15)
+	if _, err := io.ReadFull(conn, head); err != nil || string(head) != "HTTP/1.1 200 OK" {
+		s.t.Fatalf("%q, %v", head, err)
+	}
+	return conn
+}
+
+// Each event is made once: a second stream of a hundred changes allocates less than their texts take.
+func TestStreamsShareEvents(t *testing.T) {
+	s := newServer(t)
+	begin := s.page("").Next
+	s.publishHosts(100)
+	s.events("?since="+begin, "", 100) // they are made
+	const streams = 10
+	lines := bufio.NewReaderSize(nil, 64<<10)
+	texts := 0
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range streams {
+		response, err := http.Get(s.base + "/stream?since=" + begin)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines.Reset(response.Body)
+		for seen := 0; seen < 100; {
+			line, err := lines.ReadSlice('\n')
+			if err != nil {
+				t.Fatalf("after %d events: %v", seen, err)
+			}
+			if texts += len(line); bytes.HasPrefix(line, []byte("data: ")) {
+				seen++
+			}
+		}
+		response.Body.Close()
+	}
+	runtime.ReadMemStats(&after)
+	allocated := int(after.TotalAlloc - before.TotalAlloc)
+	t.Logf("a stream of 100 events, %d bytes, allocates %d bytes", texts/streams, allocated/streams)
+	if allocated > 2*texts {
+		t.Errorf("%d streams allocate %d bytes to send %d", streams, allocated, texts)
+	}
+}
+
+// A stream sends items as they are now: nothing that was removed, and no earlier count of an item
+// that counts on.
+func TestStreamsSendNoOldEvents(t *testing.T) {
+	s := newServer(t)
+	begin := s.page("").Next
+	check := func(query string) []feed.Change {
+		t.Helper()
+		want := s.page(query + "&limit=100&since=" + begin).Changes
+		for range 2 { // the second time the events are made already
+			if _, got := s.changes("?"+query+"&since="+begin, "", len(want)); !reflect.DeepEqual(got, want) {
+				t.Errorf("%s: the stream has\n%+v\nand the page\n%+v", query, got, want)
+			}
+		}
+		return want
+	}
+	at := time.Date(2026, 11, 10, 0, 0, 0, 0, time.UTC)
+	entry := func(n int, e registry.HistoryEntry) store.Write {
+		return store.Put(store.EntryKey("AIR-AAAA-BBBB-CCCC", n), s.encode(e))
+	}
+	s.publishHosts(3)
+	s.apply(entry(1, registry.HistoryEntry{Event: registry.EventRegistered, At: at, Agent: &registry.Agent{Name: "Private name"}}))
+	names := []string{"One", "Another"}
+	for i := range 8 {
+		s.publish("h0.example", names[i%2], at.Add(time.Duration(i)*time.Minute))
+	}
+	before := check("severity=none")
+	s.publish("h0.example", names[0], at.Add(time.Hour))
+	after := check("severity=none")
+	if len(before) != len(after) || reflect.DeepEqual(before, after) {
+		t.Errorf("a change of a document that changes back and forth leads from\n%+v\nto\n%+v", before, after)
+	}
+	check("kind=service-appeared")
+	s.apply(store.Put(store.BlockKey("h1.example"), s.encode(crawler.Block{Host: "h1.example", By: crawler.ByOwner, Since: at})),
+		entry(2, registry.HistoryEntry{Event: registry.EventErased, At: at}))
+	check("kind=service-appeared")
+	for _, c := range check("severity=none") {
+		if c.Host == "h1.example" && c.Kind != changefeed.ServiceWithdrawn || strings.Contains(c.Title, "Private name") {
+			t.Errorf("after the removal there is %+v", c)
+		}
+	}
+}
+
+// Streams that nobody reads do not delay others.
+func TestUnreadStreams(t *testing.T) {
+	s := newServer(t)
+	begin := s.page("").Next
+	s.publishHosts(30)
+	listener := &pipes{make(chan net.Conn), make(chan struct{})}
+	server, served := &http.Server{Handler: s.handler}, make(chan struct{})
+	go func() { defer close(served); server.Serve(listener) }()
+	defer func() { server.Close(); <-served }()
+	for range 40 {
+		ours, theirs := net.Pipe()
+		listener.accepted <- theirs
+		s.openStream(ours, "?since="+begin) // its next write waits
+	}
+	s.events("?since="+begin, "", 30)
+	s.publish("new.example", "Service", time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC))
+	s.events("?since="+begin+"&host=new.example", "", 1)
+}
+
+// pipes is a listener for connections without buffers.
+type pipes struct {
+	accepted chan net.Conn
+	closed   chan struct{}
+}
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case conn := <-p.accepted:
+		return conn, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Close() error   { close(p.closed); return nil }
+func (p *pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }

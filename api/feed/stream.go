@@ -46,7 +46,7 @@ func (a *Routes) followChanges(ctx context.Context, in *changeStreamInput) (*rou
 			return nil, route.ProblemFor(err).WithLocation(at)
 		}
 	}
-	if _, err := a.Answers.ChangesAfter(ctx, filter, position, 1); err != nil {
+	if _, err := a.Answers.SelectChanges(filter, position, 1); err != nil {
 		return nil, explainGone(err, at)
 	}
 	release, err := a.Streams.FollowChanges(ctx, in.client)
@@ -66,8 +66,12 @@ func (a *Routes) followChanges(ctx context.Context, in *changeStreamInput) (*rou
 // heartbeat is how often a stream without changes sends a comment.
 const heartbeat = 15 * time.Second
 
-// changeStream is one client that follows the changes. It holds one page at a time, so a client
-// that does not read costs no more than a page until its connection is closed.
+// streamPage is how many changes a stream selects at a time.
+const streamPage = 25
+
+// changeStream is one client that follows the changes. It holds the events of one page at a time,
+// and shares them with other streams. So a client that does not read costs no more than a page until
+// its connection is closed.
 type changeStream struct {
 	api      *Routes
 	filter   changefeed.Filter
@@ -75,18 +79,42 @@ type changeStream struct {
 }
 
 // nextEvents returns the events of the next page, and whether more follow.
-func (s *changeStream) nextEvents(ctx context.Context) (events []byte, more bool, err error) {
-	page, err := s.api.Answers.ChangesAfter(ctx, s.filter, s.position, changefeed.MaxPage)
+func (s *changeStream) nextEvents(ctx context.Context) (texts [][]byte, more bool, err error) {
+	selected, err := s.api.Answers.SelectChanges(s.filter, s.position, streamPage)
 	if err != nil {
 		return nil, false, err // the client goes on with Last-Event-ID and is told why it cannot
 	}
-	for _, item := range page.Items {
+	events, err := s.api.events.find(selected, s.api.makeEvents)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, e := range events {
+		shown, err := s.api.Answers.ShowsChange(ctx, e.kind, e.host)
+		if err != nil {
+			return nil, false, err
+		}
+		if shown {
+			texts = append(texts, e.text)
+		}
+	}
+	s.position = selected.Next
+	return texts, selected.More, nil
+}
+
+// makeEvents makes the events of the changes at these positions that are still there.
+func (a *Routes) makeEvents(positions []uint64) ([]changeEvent, error) {
+	items, err := a.Answers.Feed.ReadItems(positions)
+	if err != nil {
+		return nil, err
+	}
+	events := make([]changeEvent, len(items))
+	for n, item := range items {
 		data, err := json.Marshal(viewChange(item))
 		if err != nil {
-			return nil, false, fmt.Errorf("write a change: %w", err)
+			return nil, fmt.Errorf("write a change: %w", err)
 		}
-		events = fmt.Appendf(events, "event: change\nid: %s\ndata: %s\n\n", s.api.formatPosition(item.Position), data)
+		text := fmt.Appendf(nil, "event: change\nid: %s\ndata: %s\n\n", a.formatPosition(item.Position), data)
+		events[n] = changeEvent{item.Position, item.Kind, item.Host, text}
 	}
-	s.position = page.Next
-	return events, page.More, nil
+	return events, nil
 }

@@ -6,6 +6,7 @@ package eventstream
 import (
 	"context"
 	"net/http"
+	"slices"
 	"time"
 )
 
@@ -24,9 +25,9 @@ type Stream struct {
 	// Changed returns a channel that is closed when there may be more events, and a function that
 	// releases it. It is called before Next. nil: there are new events after Every.
 	Changed func() (changed <-chan struct{}, release func())
-	// Next returns the next events, none when there are none now, and whether it has more of them. An
-	// error ends the stream.
-	Next func(ctx context.Context) (events []byte, more bool, err error)
+	// Next returns the next events, none when there are none now, and whether it has more of them. The
+	// stream does not change them, so streams can share them. An error ends the stream.
+	Next func(ctx context.Context) (events [][]byte, more bool, err error)
 }
 
 // Serve sends events until the client leaves or does not read for WriteTime, Duration is over, or
@@ -79,9 +80,9 @@ func (s Stream) sendEvents(ctx context.Context, out *Writer, idle string) error 
 			return err
 		}
 		if len(events) == 0 {
-			events = []byte(idle)
+			events = [][]byte{[]byte(idle)}
 		}
-		if err := out.Send(events); err != nil {
+		if err := out.Send(events...); err != nil {
 			return err
 		}
 		idle, more = "", again
@@ -101,14 +102,17 @@ func NewWriter(w http.ResponseWriter, limit time.Duration) *Writer {
 	return &Writer{w, http.NewResponseController(w), limit}
 }
 
-// Send writes text and flushes it. An empty text is not written.
-func (w *Writer) Send(text []byte) error {
-	if len(text) == 0 {
+// Send writes texts and flushes them. If all are empty, nothing is written. The limit is that of all
+// texts together.
+func (w *Writer) Send(texts ...[]byte) error {
+	if !slices.ContainsFunc(texts, func(text []byte) bool { return len(text) > 0 }) {
 		return nil
 	}
 	w.control.SetWriteDeadline(time.Now().Add(w.limit)) // a writer without deadlines is one of a test
-	if _, err := w.w.Write(text); err != nil {
-		return err
+	for _, text := range texts {
+		if _, err := w.w.Write(text); err != nil {
+			return err
+		}
 	}
 	return w.control.Flush()
 }

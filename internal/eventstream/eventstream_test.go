@@ -57,11 +57,11 @@ func TestStream(t *testing.T) {
 		s := eventstream.Stream{
 			Duration: 25 * time.Second, Every: 10 * time.Second, WriteTime: time.Minute, First: "first", Idle: "idle",
 			Changed: func() (<-chan struct{}, func()) { watched++; return changed.Next(), func() { watched-- } },
-			Next: func(context.Context) ([]byte, bool, error) {
+			Next: func(context.Context) ([][]byte, bool, error) {
 				if len(pending) == 0 {
 					return nil, false, nil
 				}
-				return []byte(<-pending), len(pending) > 0, nil
+				return [][]byte{[]byte(<-pending)}, len(pending) > 0, nil
 			},
 		}
 		time.AfterFunc(3*time.Second, func() {
@@ -106,7 +106,7 @@ func TestStreamEnds(t *testing.T) {
 				w.header.Set("Content-Type", "text/event-stream; charset=utf-8")
 				eventstream.Stream{
 					Duration: time.Hour, Every: 10 * time.Second, WriteTime: time.Minute, Ending: ending,
-					Next: func(context.Context) ([]byte, bool, error) { return []byte("event"), false, c.next },
+					Next: func(context.Context) ([][]byte, bool, error) { return [][]byte{[]byte("event")}, false, c.next },
 				}.Serve(w, (&http.Request{}).WithContext(ctx))
 				if took := time.Since(w.begun); took != c.after {
 					t.Errorf("it ended after %s, want %s", took, c.after)

@@ -51,7 +51,7 @@ func (h *Handler) streamMail(w http.ResponseWriter, r *http.Request, d dialect) 
 		Duration: streamTime, Every: heartbeat, WriteTime: h.StreamWriteTime, Ending: h.ending.Done(),
 		First: ": ready\n\n", Idle: ": heartbeat\n\n",
 		Changed: reader.Watch,
-		Next: func(ctx context.Context) (events []byte, more bool, err error) {
+		Next: func(ctx context.Context) (events [][]byte, more bool, err error) {
 			if err := reader.CheckAccess(ctx); err != nil {
 				return nil, false, err
 			}
@@ -61,7 +61,7 @@ func (h *Handler) streamMail(w http.ResponseWriter, r *http.Request, d dialect) 
 				if err != nil {
 					return nil, false, err
 				}
-				events = fmt.Appendf(events, "id: %d\nevent: envelope\ndata: %s\n\n", m.Number, data)
+				events = append(events, fmt.Appendf(nil, "id: %d\nevent: envelope\ndata: %s\n\n", m.Number, data))
 				after = m.Number
 			}
 			return events, len(events) > 0, err // the client comes again and learns the error then
