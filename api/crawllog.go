@@ -14,7 +14,7 @@ import (
 // CrawlLogPage is one page of the requests that a host received.
 type CrawlLogPage struct {
 	Host   string                  `json:"host"`
-	Visits []crawler.CrawlLogEntry `json:"visits" doc:"the latest first"`
+	Visits []crawler.CrawlLogEntry `json:"visits" doc:"visits and checks, the latest first"`
 	Next   string                  `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
 }
 

@@ -17,6 +17,7 @@ import (
 	"gazetteer/call"
 	"gazetteer/index"
 	"gazetteer/index/query"
+	"gazetteer/internal/nearest"
 	"gazetteer/protocol"
 )
 
@@ -247,7 +248,11 @@ func readFacetFields(lists []string, parameter string) ([]string, error) {
 				continue
 			}
 			if !slices.Contains(query.FacetFields(), name) {
-				return nil, route.NewProblem(route.BadParameter, fmt.Sprintf("there is no field %.40q to count", name), "the fields are "+route.JoinWords(query.FacetFields())).
+				help := "the fields are " + route.JoinWords(query.FacetFields())
+				if question := nearest.Question(name, query.FacetFields()); question != "" {
+					help = question + " " + help
+				}
+				return nil, route.NewProblem(route.BadParameter, fmt.Sprintf("there is no field %.40q to count", name), help).
 					WithLocation(route.Location{Parameter: parameter}).WithValueIndex(i)
 			}
 			fields = append(fields, name)

@@ -14,7 +14,7 @@ import (
 
 // Stats are the figures of all hosts.
 type Stats struct {
-	At          time.Time              `json:"at" doc:"the date that the figures are for: the end of today in UTC"`
+	At          time.Time              `json:"at" doc:"when the figures were counted"`
 	Seq         uint64                 `json:"seq" doc:"the sequence of the store that they go up to, some seconds old"`
 	HistoryFrom time.Time              `json:"history_from,omitzero" doc:"since when changes of the five states are recorded"`
 	LastVisit   time.Time              `json:"last_visit,omitzero" doc:"when the last visit to any host ended"`
@@ -66,6 +66,7 @@ type seriesInput struct {
 
 // SeriesList contains figures over time.
 type SeriesList struct {
+	At          time.Time       `json:"at" doc:"when the figures were counted: the time of the newest points"`
 	HistoryFrom time.Time       `json:"history_from,omitzero" doc:"since when changes of the five states are recorded"`
 	Series      []census.Series `json:"series" doc:"one point for each week, the newest last"`
 }
@@ -97,14 +98,14 @@ func (a *API) getStats(ctx context.Context, in *statsInput) (*route.Output[Stats
 	}
 	families := census.Families()
 	if in.Family != "" {
-		f, ok := census.FamilyOf(in.Family)
-		if !ok {
-			return nil, answer.ErrNoFigure
+		f, err := answer.FigureFamily(in.Family)
+		if err != nil {
+			return nil, err
 		}
 		families = []census.Family{f}
 	}
 	v := Stats{
-		At: s.At, Seq: s.Cursor.Seq, HistoryFrom: s.HistoryFrom, LastVisit: s.LastVisit, Hosts: s.Hosts, Visited: s.Visited, Services: s.Services, Documents: s.Documents,
+		At: s.Counted, Seq: s.Cursor.Seq, HistoryFrom: s.HistoryFrom, LastVisit: s.LastVisit, Hosts: s.Hosts, Visited: s.Visited, Services: s.Services, Documents: s.Documents,
 		Operations: s.Operations, Versions: s.Versions, OptedOut: s.OptedOut, Agents: s.Agents.Active, Signals: []SignalFigure{},
 		Survival: answer.OrEmpty(s.Survival), Changes: answer.OrEmpty(s.Changes), Families: []FigureFamily{},
 	}
@@ -128,7 +129,7 @@ func (a *API) getSeries(ctx context.Context, in *seriesInput) (*route.Output[Ser
 	if err != nil {
 		return nil, err
 	}
-	v := SeriesList{HistoryFrom: s.HistoryFrom, Series: []census.Series{}}
+	v := SeriesList{At: s.Counted, HistoryFrom: s.HistoryFrom, Series: []census.Series{}}
 	for _, series := range s.Series {
 		if in.Family == "" || series.Family == in.Family {
 			v.Series = append(v.Series, series)

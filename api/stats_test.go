@@ -83,8 +83,31 @@ func TestStats(t *testing.T) {
 			t.Errorf("%s: %d services are listed, %d counted", category, listed, counted.Total)
 		}
 	}
-	h.get("/api/v1/stats?family=nosuch", 400)
-	h.get("/api/v1/stats/hosts?figure=nosuch", 400)
+	// No figure is of a moment in the future.
+	now := time.Now()
+	if stats.At.IsZero() || stats.At.After(now) || series.At.IsZero() || series.At.After(now) {
+		t.Errorf("counted at %s and %s; it is %s", stats.At, series.At, now)
+	}
+	for _, s := range series.Series {
+		if last := s.Points[len(s.Points)-1]; last.At.After(now) {
+			t.Errorf("%+v has a point in the future; it is %s", s.Family, now)
+		}
+	}
+	// A name that counts nothing is refused, with the names that may be meant.
+	for address, want := range map[string]string{
+		"/api/v1/stats?family=nosuch":                      `nothing is counted under "nosuch"`,
+		"/api/v1/stats?family=verbs":                       "did you mean verb?",
+		"/api/v1/stats/hosts?figure=nosuch":                `nothing is counted under "nosuch"`,
+		"/api/v1/stats/hosts?figure=verbs:BOOK":            "did you mean verb:BOOK?",
+		"/api/v1/stats/hosts?figure=state:conformant=yess": "did you mean state:conformant=yes?",
+		"/api/v1/stats/hosts?figure=format:aig":            "did you mean format:ai",
+		"/api/v1/stats/series?family=stat":                 "did you mean state?",
+		"/api/v1/search?q=sms&facets=verbb":                "did you mean verb?",
+	} {
+		if p := h.get(address, 400).problem(t); !strings.Contains(p.Detail+p.Help, want) {
+			t.Errorf("%s: %q, %q; want %q", address, p.Detail, p.Help, want)
+		}
+	}
 	h.get("/api/v1/stats/hosts?figure=format:ai&cursor=forged", 400)
 }
 

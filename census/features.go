@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"math/bits"
 	"net/url"
+	"slices"
 	"strings"
 
 	"gazetteer/conformance"
 	"gazetteer/document"
+	"gazetteer/internal/nearest"
 	"gazetteer/lint/format"
 )
 
@@ -20,11 +22,38 @@ func (f Feature) String() string { return f.Family + ":" + f.Value }
 
 // ParseFeature reads what String wrote, and false where the family is none.
 func ParseFeature(text string) (Feature, bool) {
-	family, value, found := strings.Cut(text, ":")
-	if _, known := FamilyOf(family); !found || !known || value == "" {
+	name, value, found := strings.Cut(text, ":")
+	family, known := FamilyOf(name)
+	if !found || !known || value == "" || family.Values != nil && !slices.Contains(family.Values(), value) {
 		return Feature{}, false
 	}
-	return Feature{family, value}, true
+	return Feature{name, value}, true
+}
+
+// SuggestFeature returns a question with the features that are similar to a text that names none, ""
+// for none.
+func SuggestFeature(text string) string {
+	_, value, _ := strings.Cut(text, ":")
+	var names []string
+	for _, f := range families {
+		if f.Values == nil {
+			names = append(names, Feature{f.Name, value}.String())
+			continue
+		}
+		for _, v := range f.Values() {
+			names = append(names, Feature{f.Name, v}.String())
+		}
+	}
+	return nearest.Question(text, names)
+}
+
+// SuggestFamily is [SuggestFeature] for the name of a family.
+func SuggestFamily(name string) string {
+	var names []string
+	for _, f := range families {
+		names = append(names, f.Name)
+	}
+	return nearest.Question(name, names)
 }
 
 // A Family is a kind of features: a table of figures.
@@ -39,6 +68,8 @@ type Family struct {
 	Fixed bool
 	// Ranges is set if the values are ranges between powers of two.
 	Ranges bool
+	// Values lists the possible values, nil if they are not known beforehand.
+	Values func() []string
 	// Strangers is set if services choose the values.
 	Strangers bool
 	// Link is the address of the page behind a value, nil for the list of its hosts.
@@ -50,19 +81,42 @@ func pageLink(path string) func(string) string {
 	return func(value string) string { return path + url.PathEscape(value) }
 }
 
+// listValues returns the values of a family that has no others.
+func listValues(values ...string) func() []string { return func() []string { return values } }
+
+// stateValues lists each verdict on each of the five states.
+func stateValues() []string {
+	var list []string
+	for _, name := range conformance.Names() {
+		for _, verdict := range []conformance.Verdict{conformance.Yes, conformance.No, conformance.Unknown} {
+			list = append(list, stateFeature(name, verdict).Value)
+		}
+	}
+	return list
+}
+
+// formatValues lists the kinds of documents.
+func formatValues() []string {
+	var list []string
+	for _, f := range document.Formats {
+		list = append(list, string(f.Kind))
+	}
+	return list
+}
+
 // families is the table of all families. METHOD.md repeats the definitions.
 var families = []Family{
 	{Name: "class", Title: "Hosts by class", Column: "class",
 		Definition: "Each host has one class. `publishes`: it has a current document. `other-dialect`: it has none but publishes another dialect, such as llms.txt. `other-format`: the discovery paths have documents of another published format. `catch-all`: it gives the same answer to every path. `withheld-by-robots`: robots.txt forbids the requests. `unreadable`: the discovery paths have something that is not a document. `failing`: the discovery paths answer with an error. `nothing`: it answers and publishes nothing. `silent`: it does not answer. `unvisited`: no visit has ended. `unknown`: the last visit was after the date and the history says nothing of it."},
-	{Name: "state", Title: "The five states", Column: "state", Fixed: true,
+	{Name: "state", Title: "The five states", Column: "state", Fixed: true, Values: stateValues,
 		Definition: "Each host has one verdict (yes, no, unknown) on each of five states. `reachable`: it answered a request of the last visit. `well-formed`: every discovery document that it serves can be read. `conformant`: no document breaks a rule of its draft with severity error. `consistent`: its documents agree with one another; unknown for a host with one document. `answers`: every current document was served at the last visit. Operations are never called."},
-	{Name: "level", Title: "Conformance levels", Column: "level", Fixed: true,
+	{Name: "level", Title: "Conformance levels", Column: "level", Fixed: true, Values: listValues("1", "2"),
 		Definition: "The conformance level of a conformant host: 2 if its AGIS document declares all that Level 2 asks (AGIS §3.3), 1 otherwise."},
-	{Name: "format", Title: "Formats", Column: "format",
+	{Name: "format", Title: "Formats", Column: "format", Values: formatValues,
 		Definition: "A host has a format if it publishes a current document of it."},
 	{Name: "formats", Title: "Formats together", Column: "formats",
 		Definition: "All formats of a host, in the order of the formats and joined by +. Only hosts with a document are counted."},
-	{Name: "alias-only", Title: "Alias-only hosts", Column: "alias only", Fixed: true,
+	{Name: "alias-only", Title: "Alias-only hosts", Column: "alias only", Fixed: true, Values: listValues("yes", "no"),
 		Definition: "`yes`: the host publishes an AI Discovery document at /ai and none at /.well-known/ai, which alone is authoritative (AI Discovery §4.1). `no`: it publishes one at /.well-known/ai."},
 	{Name: "rule", Title: "Rules broken most", Column: "rule", Link: pageLink("/rules/"),
 		Definition: "A host breaks a rule if a current document of it has a finding of that rule with severity error or warning."},
@@ -94,7 +148,7 @@ var families = []Family{
 		Definition: "The number of stored versions of a format of the host, in powers of two. 1 means that the document has not changed since it was first seen."},
 	{Name: "observed", Title: "Hosts by time observed", Column: "days at least", Fixed: true,
 		Definition: "Hosts that were observed for at least that many days: from the first stored version until the date or, for a host that no longer publishes, until it ended. These are the hosts at risk of the survival table."},
-	{Name: "duplicate", Title: "Duplicates", Column: "duplicate", Fixed: true,
+	{Name: "duplicate", Title: "Duplicates", Column: "duplicate", Fixed: true, Values: listValues("yes", "no"),
 		Definition: "`yes`: a current document of the host has the same bytes as a current document of another host or of another format. `no`: it publishes documents and none of them does."},
 }
 

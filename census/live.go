@@ -88,7 +88,10 @@ func OpenLive(o LiveOptions) *Live {
 		l.log.Info("the snapshot of the figures is unusable; they are counted again", "error", err)
 		l.clearState()
 	}
-	l.stats.Store(&Stats{Figures: newFigureBuilder(EndOfDay(l.now())).buildFigures()})
+	counted := l.now()
+	none := &Stats{Figures: newFigureBuilder(EndOfDay(counted)).buildFigures()}
+	none.setCounted(counted)
+	l.stats.Store(none)
 	return l
 }
 

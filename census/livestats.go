@@ -16,6 +16,9 @@ import (
 // be changed.
 type Stats struct {
 	*Figures
+	// Counted is when they were counted: At is the end of that day, up to which the figures over time
+	// go, and lies ahead.
+	Counted time.Time
 	// Cursor is the place in the log up to which the figures go.
 	Cursor store.Cursor
 	// LastVisit is when the last visit to any host ended.
@@ -78,8 +81,10 @@ func (l *Live) refreshFigures() {
 	observed := l.observedNumbers()
 	l.mu.Unlock()
 	l.mu.RLock()
-	s, hosts := l.computeStats(EndOfDay(l.now()), observed)
+	counted := l.now()
+	s, hosts := l.computeStats(EndOfDay(counted), observed)
 	l.mu.RUnlock()
+	s.setCounted(counted)
 	l.mu.Lock()
 	for i, n := range observed {
 		if int(n) < len(l.names) && l.names[n] == observedFeature(survivalDays[i]) { // else the store is read again
@@ -95,6 +100,17 @@ func (l *Live) refreshFigures() {
 		}
 	}
 	l.stats.Store(s)
+}
+
+// setCounted sets when the figures were counted, which is also the time of the newest point of each
+// figure over time.
+func (s *Stats) setCounted(at time.Time) {
+	s.Counted = at.UTC()
+	for _, series := range s.Series {
+		if n := len(series.Points); n > 0 && series.Points[n-1].At.After(s.Counted) {
+			series.Points[n-1].At = s.Counted
+		}
+	}
 }
 
 // updateDuplicates finds the hosts whose documents others have too. l.mu is held.

@@ -161,7 +161,7 @@ func (c *Crawler) rebaseVisit(ctx context.Context, v *visit) error {
 	if now.Wished.After(v.host.Wished) {
 		by := Anybody
 		if now.ByOwner {
-			by = Owner
+			by = Operator // the owner's request has the same effect
 		}
 		v.host.grantRevisit(now.Wished, by)
 		v.host.OwnerProved = now.OwnerProved

@@ -35,6 +35,9 @@ type CrawlLogEntry struct {
 	// Interrupted is set when the end of the process interrupted the visit. Its last requests may be
 	// missing.
 	Interrupted bool `json:"cut,omitempty"`
+	// Check is set for requests outside of a visit, such as the look-up of a proof. They do not read
+	// the documents of the host.
+	Check bool `json:"check,omitempty" doc:"the requests were made for a check, such as that of a proof; this was no visit"`
 }
 
 // A Request is one request in the crawl log.
@@ -172,9 +175,9 @@ func ReadCrawlLog(ctx context.Context, s store.Store, host string, now, before t
 		if r.Key >= last {
 			break
 		}
-		var e CrawlLogEntry
-		if err != nil || json.Unmarshal(r.Value, &e) != nil {
-			continue // damaged; the others are still useful
+		e, ok := decodeEntry(r, err)
+		if !ok {
+			continue
 		}
 		if out = append(out, e); len(out) > 2*limit {
 			out = append(out[:0], out[len(out)-limit:]...)
@@ -184,6 +187,33 @@ func ReadCrawlLog(ctx context.Context, s store.Store, host string, now, before t
 	slices.Reverse(out)
 	return out, nil
 }
+
+// ReadLastVisit returns the requests of the last visit to a host, nil without a visit in the last 90
+// days. Checks, and requests to the host on visits to others, are no visits to it.
+func ReadLastVisit(ctx context.Context, s store.Store, host string, now time.Time) (*CrawlLogEntry, error) {
+	var last *CrawlLogEntry
+	for r, err := range s.List(ctx, store.CrawlLogOf(host), store.CrawlLogKey(host, now.Add(-CrawlLogAge), "")) {
+		if err != nil && !store.Damaged(r, err) {
+			return nil, fmt.Errorf("read the crawl log of %s: %w", host, err)
+		}
+		if e, ok := decodeEntry(r, err); ok && e.Visited == host && !e.Check {
+			last = &e
+		}
+	}
+	return last, nil
+}
+
+// decodeEntry decodes an entry; false for a damaged one, beside which the others are still useful.
+func decodeEntry(r store.Record, err error) (e CrawlLogEntry, ok bool) {
+	if err != nil || json.Unmarshal(r.Value, &e) != nil {
+		return e, false
+	}
+	e.Check = r.Key == store.CrawlLogKey(e.Host, e.At, byRequest)
+	return e, true
+}
+
+// byRequest stands in the key of a check for the visited host.
+const byRequest = "by-request"
 
 // Record adds requests to the crawl log that something other than a crawl made, such as a requested
 // check.
@@ -204,7 +234,7 @@ func (c *Crawler) Record(ctx context.Context, why string, made ...fetch.Made) er
 	}
 	b := c.newBatch()
 	for host, e := range entries {
-		if err := b.addEntry(ctx, host, e, "by-request"); err != nil {
+		if err := b.addEntry(ctx, host, e, byRequest); err != nil {
 			return err
 		}
 	}

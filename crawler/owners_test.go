@@ -105,8 +105,12 @@ func TestCrawlLogHoldsEveryRequest(t *testing.T) {
 			t.Fatal(err)
 		}
 		all := w.crawlLog("b.test")
-		if last := all[len(all)-1]; last.Why != "somebody had it checked" || last.Requests[0].Status != 200 {
+		if last := all[len(all)-1]; last.Why != "somebody had it checked" || last.Requests[0].Status != 200 || !last.Check {
 			t.Errorf("recorded %+v", last)
+		}
+		// It is no visit.
+		if visit, err := crawler.ReadLastVisit(t.Context(), w.store, "b.test", time.Now()); err != nil || visit == nil || visit.Check || visit.Visited != "b.test" {
+			t.Errorf("the last visit is %+v, %v; want the one before the check", visit, err)
 		}
 		two, err := w.crawler.CrawlLog(t.Context(), "b.test", all[len(all)-1].At, 2)
 		if err != nil || len(two) != 2 || !two[0].At.Equal(all[len(all)-2].At) || !two[1].At.Equal(all[len(all)-3].At) {

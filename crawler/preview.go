@@ -36,7 +36,7 @@ func (h *Host) PreviewRecrawl(now time.Time, by Requester) Preview {
 		after.NotBefore = map[string]time.Time{}
 	}
 	var p Preview
-	if wait := h.Wished.Add(recrawlPause); wait.After(now) && (by == Anybody || h.ByOwner) {
+	if wait := h.pauseUntil(by); wait.After(now) {
 		p.NotBefore = wait
 	}
 	after.grantRevisit(now, by)

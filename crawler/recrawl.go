@@ -12,7 +12,7 @@ import (
 	"gazetteer/store"
 )
 
-// recrawlPause is the minimum time between two requests to visit a host.
+// recrawlPause is the minimum time between two requests to visit a host, except for the operator.
 const recrawlPause = 10 * time.Minute
 
 // ErrBlocked is returned by [Crawler.Recrawl] for a host that is not visited.
@@ -34,8 +34,8 @@ type Requester string
 
 // The parties that can request a visit.
 const (
-	Anybody Requester = ""
-	Owner   Requester = "owner" // according to the operator of this server
+	Anybody  Requester = ""
+	Operator Requester = "operator" // of this server
 	// ProvedOwner signed the request with a key of the host's DID document. The record of the host
 	// says since when: see [Host.OwnerProved].
 	ProvedOwner Requester = "proved-owner"
@@ -44,12 +44,12 @@ const (
 // Recrawl schedules a known host for a new visit: now, subject to the intervals that apply to every
 // visit. A time that the host itself named by Retry-After is respected. What was answered 404 or 410
 // is not requested again within 24 hours (AI Discovery §4.3), and robots.txt stays valid as long as
-// usual, unless the owner says that something has changed. A document that was answered and could not
+// usual, unless the owner or the operator says that something has changed. A document that was answered and could not
 // be used is requested again, because its owner repairs it and asks at once. The request is durable
 // when Recrawl returns.
 //
-// The error is a *[SoonError] within 10 minutes of the last request or while the host asks for a
-// pause, a *[fetch.HostError] for a bad host name, [ErrBlocked], [store.ErrNotFound] for an unknown
+// The error is a *[SoonError] within 10 minutes of the last request, except for the operator, or
+// while the host asks for a pause, a *[fetch.HostError] for a bad host name, [ErrBlocked], [store.ErrNotFound] for an unknown
 // host, or another one of the store.
 func (c *Crawler) Recrawl(ctx context.Context, host string, by Requester) error {
 	name, err := fetch.CheckHost(host)
@@ -88,7 +88,7 @@ func (c *Crawler) writeRevisitRequest(ctx context.Context, name string, by Reque
 		return due, err
 	}
 	now := c.now()
-	if wait := h.Wished.Add(recrawlPause).Sub(now); wait > 0 && (by == Anybody || h.ByOwner) { // requests of others do not delay the owner
+	if wait := h.pauseUntil(by).Sub(now); wait > 0 {
 		return due, &SoonError{name, wait, fmt.Sprintf("it was already requested, and is possible once in %d minutes", recrawlPause/time.Minute)}
 	}
 	h.grantRevisit(now, by)
@@ -110,6 +110,15 @@ func (c *Crawler) writeRevisitRequest(ctx context.Context, name string, by Reque
 		return due, fmt.Errorf("visit %s again: %w", name, err)
 	}
 	return h.Due, nil
+}
+
+// pauseUntil returns the end of the pause after the last request of a visit, zero for none: requests of
+// others do not delay the owner, and nothing delays the operator.
+func (h *Host) pauseUntil(by Requester) time.Time {
+	if by == Operator || by == ProvedOwner && !h.ByOwner {
+		return time.Time{}
+	}
+	return h.Wished.Add(recrawlPause)
 }
 
 // grantRevisit makes a host due because of a request, unless the host itself named a later time.

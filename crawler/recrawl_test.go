@@ -30,7 +30,7 @@ func TestRecrawl(t *testing.T) {
 		s.set(robotsPath, nil)
 
 		// Paths that were refused or absent may be requested at once, robots.txt first.
-		if err := w.crawler.Recrawl(t.Context(), "https://A.test/", crawler.Owner); err != nil {
+		if err := w.crawler.Recrawl(t.Context(), "https://A.test/", crawler.Operator); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Second)
@@ -49,13 +49,13 @@ func TestRecrawl(t *testing.T) {
 		s.set(aiPath, json200(ai("A")))
 		time.Sleep(4 * time.Minute)
 		var soon *crawler.SoonError
-		if err := w.crawler.Recrawl(t.Context(), "a.test", crawler.Owner); !errors.As(err, &soon) || soon.Wait != 5*time.Minute+50*time.Second {
+		if err := w.crawler.Recrawl(t.Context(), "a.test", crawler.Anybody); !errors.As(err, &soon) || soon.Wait != 5*time.Minute+50*time.Second {
 			t.Fatalf("the second wish: %v", err)
 		}
 		time.Sleep(soon.Wait)
 		synctest.Wait()
 		w.wantAsked(5)
-		if err := w.crawler.Recrawl(t.Context(), "a.test", crawler.Owner); err != nil {
+		if err := w.crawler.Recrawl(t.Context(), "a.test", crawler.Operator); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
@@ -63,19 +63,23 @@ func TestRecrawl(t *testing.T) {
 		if w.stored("a.test", document.AI) == nil {
 			t.Error("what was published meanwhile is not stored")
 		}
+		// The pause is not for the operator.
+		if err := w.crawler.Recrawl(t.Context(), "a.test", crawler.Operator); err != nil {
+			t.Errorf("the operator, one second later: %v", err)
+		}
 
 		// Only known hosts, and none that is blocked.
-		if err := w.crawler.Recrawl(t.Context(), "b.test", crawler.Owner); !errors.Is(err, store.ErrNotFound) {
+		if err := w.crawler.Recrawl(t.Context(), "b.test", crawler.Operator); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("an unknown host: %v", err)
 		}
 		var wrong *fetch.HostError
-		if err := w.crawler.Recrawl(t.Context(), "10.0.0.1", crawler.Owner); !errors.As(err, &wrong) {
+		if err := w.crawler.Recrawl(t.Context(), "10.0.0.1", crawler.Operator); !errors.As(err, &wrong) {
 			t.Errorf("no host: %v", err)
 		}
 		if err := w.crawler.Block(t.Context(), crawler.Block{Host: "a.test", By: crawler.ByOwner}); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.crawler.Recrawl(t.Context(), "a.test", crawler.Owner); !errors.Is(err, crawler.ErrBlocked) {
+		if err := w.crawler.Recrawl(t.Context(), "a.test", crawler.Operator); !errors.Is(err, crawler.ErrBlocked) {
 			t.Errorf("a blocked host: %v", err)
 		}
 	})
@@ -112,7 +116,7 @@ func TestRecrawlByStranger(t *testing.T) {
 		if err := w.crawler.Recrawl(t.Context(), "half.test", crawler.Anybody); !errors.As(err, &soon) || soon.Wait > 10*time.Minute {
 			t.Errorf("again: %v", err)
 		}
-		if err := w.crawler.Recrawl(t.Context(), "half.test", crawler.Owner); err != nil {
+		if err := w.crawler.Recrawl(t.Context(), "half.test", crawler.Operator); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
@@ -164,7 +168,7 @@ func TestRecrawlDuringAVisit(t *testing.T) {
 		}
 		time.Sleep(2 * time.Second)
 		s.set(aiPath, json200(ai("new")))
-		if err := w.crawler.Recrawl(t.Context(), "a.test", crawler.Owner); err != nil {
+		if err := w.crawler.Recrawl(t.Context(), "a.test", crawler.Operator); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Second)
@@ -182,7 +186,7 @@ func TestRecrawlDuringAVisit(t *testing.T) {
 		time.Sleep(11 * time.Minute)
 		w.halt()
 		w.open()
-		if err := w.crawler.Recrawl(t.Context(), "a.test", crawler.Owner); err != nil { // nobody runs
+		if err := w.crawler.Recrawl(t.Context(), "a.test", crawler.Operator); err != nil { // nobody runs
 			t.Fatal(err)
 		}
 		w.halt()
@@ -207,7 +211,7 @@ func TestRecrawlObeysRetryAfter(t *testing.T) {
 		mark := len(w.asked())
 		for _, host := range []string{"a.test", "b.test"} {
 			var soon *crawler.SoonError
-			if err := w.crawler.Recrawl(t.Context(), host, crawler.Owner); !errors.As(err, &soon) || soon.Wait < 59*time.Minute {
+			if err := w.crawler.Recrawl(t.Context(), host, crawler.Operator); !errors.As(err, &soon) || soon.Wait < 59*time.Minute {
 				t.Errorf("%s: %v", host, err)
 			}
 		}

@@ -21,6 +21,7 @@ import (
 
 // censusView is the page of the figures of all hosts.
 type censusView struct {
+	Counted  frame.Moment
 	History  frame.Moment
 	HasTurns bool
 	Glance   []figureView
@@ -70,7 +71,7 @@ func (p *Pages) censusPage(c *gin.Context) (frame.WebPage, error) {
 
 // newCensusView converts the figures for the page.
 func (p *Pages) newCensusView(s *census.Stats) censusView {
-	v := censusView{History: p.MomentOf(s.HistoryFrom), HasTurns: !s.HistoryFrom.IsZero()}
+	v := censusView{Counted: p.MomentOf(s.Counted), History: p.MomentOf(s.HistoryFrom), HasTurns: !s.HistoryFrom.IsZero()}
 	v.Glance = []figureView{
 		{"Hosts", "#class", s.Hosts}, {"Services", "/services", s.Services}, {"Documents", "#format", s.Documents},
 		{"Operations", "/verbs", s.Operations}, {"Versions", "#version-count", s.Versions}, {"Agents", "/agents", s.Agents.Active},
@@ -160,7 +161,11 @@ func (p *Pages) censusHostsPage(c *gin.Context) (frame.WebPage, error) {
 	figure := c.Query("figure")
 	list, err := p.answers.CountedHosts(c.Request.Context(), figure, c.Query("from"), countedPerPage)
 	if errors.Is(err, answer.ErrNoFigure) {
-		return frame.WebPage{}, &noFigure{figure}
+		question := ""
+		if e, ok := errors.AsType[*answer.NoFigureError](err); ok {
+			question = e.Question
+		}
+		return frame.WebPage{}, &noFigure{figure, question}
 	}
 	if err != nil {
 		return frame.WebPage{}, err
@@ -174,15 +179,19 @@ func (p *Pages) censusHostsPage(c *gin.Context) (frame.WebPage, error) {
 }
 
 // noFigure is a name under which nothing is counted.
-type noFigure struct{ figure string }
+type noFigure struct{ figure, question string }
 
 func (e *noFigure) Error() string { return "no figure " + e.figure }
 
 // Problem returns the page for a figure that is none.
 func (e *noFigure) Problem() frame.Problem {
+	help := "A figure has a family and a value, such as state:conformant=yes."
+	if e.question != "" {
+		help = frame.ClipPlain(200, frame.AsSentence(e.question)) + " " + help
+	}
 	return frame.Problem{
 		Status: http.StatusNotFound, Title: "No such figure", What: "Nothing is counted under the name " + frame.ClipPlain(60, e.figure) + ".",
-		Help: "A figure has a family and a value, such as state:conformant=yes.", Links: []frame.Link{{Text: "All figures", Address: "/census"}},
+		Help: help, Links: []frame.Link{{Text: "All figures", Address: "/census"}},
 	}
 }
 

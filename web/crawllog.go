@@ -25,6 +25,7 @@ type visitView struct {
 	Why      string
 	Visited  string // another host that the visit was to, "" when it was this one
 	Cut      bool
+	Check    bool
 	Requests []requestView
 }
 
@@ -61,7 +62,7 @@ func (p *Pages) crawlLogPage(c *gin.Context) (frame.WebPage, error) {
 }
 
 func (p *Pages) visitOf(e crawler.CrawlLogEntry) visitView {
-	v := visitView{At: p.MomentOf(e.At), Why: frame.AsSentence(e.Why), Cut: e.Interrupted}
+	v := visitView{At: p.MomentOf(e.At), Why: frame.AsSentence(e.Why), Cut: e.Interrupted, Check: e.Check}
 	if e.Visited != e.Host {
 		v.Visited = e.Visited
 	}

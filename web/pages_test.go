@@ -966,7 +966,7 @@ func (censusSample) Stats(context.Context) (*census.Stats, error) {
 		t.Chart = plot.NewBars(t.Title, column, "hosts", bars)
 		return t
 	}
-	return &census.Stats{Figures: new(census.Figures), Tables: []census.Table{
+	return &census.Stats{Figures: new(census.Figures), Counted: now, Tables: []census.Table{
 		table("state", "state", "reachable=yes", "consistent=unknown", "answers=no"),
 		table("class", "class", "withheld-by-robots", "nothing"),
 		table("formats", "formats", "ai+agis-summary", "ai-alias"),
@@ -993,6 +993,23 @@ func TestCensusIsInWords(t *testing.T) {
 	}
 	if !strings.Contains(text, "BOOK") || !strings.Contains(text, "Classes over time") {
 		t.Errorf("figures are missing: %s", text)
+	}
+	if counted := "Counted on " + now.UTC().Format("2 January 2006 15:04:05 UTC"); !strings.Contains(text, counted) {
+		t.Errorf("the page does not say %q", counted)
+	}
+}
+
+// noFigureSample refuses each figure.
+type noFigureSample struct{ sample }
+
+func (noFigureSample) CountedHosts(_ context.Context, figure, _ string, _ int) (answer.CountedHosts, error) {
+	return answer.CountedHosts{}, &answer.NoFigureError{Name: figure, Question: "did you mean verb:BOOK?"}
+}
+
+func TestUnknownFigureNamesSimilarOnes(t *testing.T) {
+	r := get(t, engine(t, noFigureSample{sample{word: plainWord}}), "/census/hosts?figure=verbs:BOOK")
+	if text := textOf(parse(t, r.Body.String())); r.Code != 404 || !strings.Contains(text, "Did you mean verb:BOOK?") {
+		t.Errorf("%d: %s", r.Code, text)
 	}
 }
 

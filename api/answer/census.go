@@ -3,13 +3,39 @@ package answer
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 
 	"gazetteer/census"
 )
 
 // ErrNoFigure: no figure has this name.
-var ErrNoFigure = errors.New("unknown figure")
+var ErrNoFigure = errors.New("nothing is counted under this name")
+
+// A NoFigureError is [ErrNoFigure] with the name.
+type NoFigureError struct {
+	Name     string
+	Question string // about similar names, "" for none
+}
+
+func (e *NoFigureError) Error() string {
+	text := fmt.Sprintf("nothing is counted under %q", CleanText(e.Name, 60))
+	if e.Question != "" {
+		text += ": " + e.Question
+	}
+	return text
+}
+
+func (e *NoFigureError) Unwrap() error { return ErrNoFigure }
+
+// FigureFamily returns the family of figures with a name. The error is a *[NoFigureError].
+func FigureFamily(name string) (census.Family, error) {
+	f, ok := census.FamilyOf(name)
+	if !ok {
+		return f, &NoFigureError{name, census.SuggestFamily(name)}
+	}
+	return f, nil
+}
 
 // Stats returns the figures of all hosts, some seconds old. The error is [ErrNoCensus].
 func (a *Answers) Stats(context.Context) (*census.Stats, error) {
@@ -29,14 +55,14 @@ type CountedHosts struct {
 }
 
 // CountedHosts lists hosts that a figure counts, in the order in which this server first read them.
-// The error is [ErrNoFigure] for an unknown name, or [ErrNoCensus].
+// The error is a *[NoFigureError] for an unknown name, or [ErrNoCensus].
 func (a *Answers) CountedHosts(_ context.Context, figure, after string, limit int) (CountedHosts, error) {
 	if a.Census == nil {
 		return CountedHosts{}, ErrNoCensus
 	}
 	f, ok := census.ParseFeature(figure)
 	if !ok {
-		return CountedHosts{}, ErrNoFigure
+		return CountedHosts{}, &NoFigureError{figure, census.SuggestFeature(figure)}
 	}
 	from := uint64(0)
 	if after != "" {

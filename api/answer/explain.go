@@ -3,7 +3,6 @@ package answer
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"gazetteer/conformance"
@@ -134,13 +133,8 @@ func (a *Answers) ExplainService(ctx context.Context, s Service) (Explanation, e
 	}
 	e.Recheck, e.OwnerRecheck = h.PreviewRecrawl(now, crawler.Anybody), h.PreviewRecrawl(now, crawler.ProvedOwner)
 	e.OriginProof = a.originProof(s.Host, h)
-	visits, err := a.CrawlLog(ctx, s.Host, time.Time{}, 5)
-	if err != nil {
+	if e.LastVisit, err = crawler.ReadLastVisit(ctx, a.Store, s.Host, now); err != nil {
 		return Explanation{}, err
-	}
-	// Requests to the host may come from visits to others, too.
-	if i := slices.IndexFunc(visits, func(v crawler.CrawlLogEntry) bool { return v.Visited == s.Host }); i >= 0 {
-		e.LastVisit = &visits[i]
 	}
 	turns, err := conformance.Turns(ctx, a.Store, s.Host, now, since)
 	if err != nil {

@@ -192,7 +192,7 @@ func (a *Answers) Recrawl(ctx context.Context, host string, client netip.Addr, r
 	case signed:
 		by = crawler.ProvedOwner
 	case !client.IsValid():
-		by = crawler.Owner
+		by = crawler.Operator
 	}
 	if err := a.OwnerRequests.recrawl(ctx, host, by); err != nil {
 		if errors.Is(err, store.ErrNotFound) {

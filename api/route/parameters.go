@@ -13,6 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"gazetteer/api/answer"
+	"gazetteer/internal/nearest"
 )
 
 // MaxParameter bounds the value of any parameter, in bytes.
@@ -160,7 +161,11 @@ func (k ParameterChecker) checkValue(p *huma.Param, schema *huma.Schema, text st
 		for i, v := range schema.Enum {
 			allowed[i] = fmt.Sprint(v)
 		}
-		return bad(fmt.Sprintf("%.60q is not one of %s", answer.CleanText(text, 60), strings.Join(allowed, ", ")))
+		e := bad(fmt.Sprintf("%.60q is not one of %s", answer.CleanText(text, 60), strings.Join(allowed, ", ")))
+		if question := nearest.Question(text, allowed); question != "" {
+			e.Problem.Help = question + " " + e.Problem.Help
+		}
+		return e
 	case schema.Minimum != nil && schema.Maximum != nil:
 		return bad(fmt.Sprintf("%.20s is not between %g and %g", text, *schema.Minimum, *schema.Maximum))
 	case schema.Minimum != nil:

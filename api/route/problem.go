@@ -383,7 +383,7 @@ var errorProblems = []errorProblem{
 	{is: answer.ErrNoStates, kind: Unavailable, detail: "the states of hosts are not followed here", help: "leave is out", retry: time.Hour},
 	{is: answer.ErrNoDirectory, kind: Unavailable, detail: "agents are not listed here", help: "look an agent up by its AIR ID or handle", retry: time.Hour},
 	{is: answer.ErrNoFeed, kind: Unavailable, detail: "this server has no feed of changes", help: "ask the operator of this server", retry: time.Hour},
-	{is: answer.ErrNoFigure, kind: BadParameter, detail: "nothing is counted under this name", help: "a figure has a family and a value, such as state:conformant=yes; /api/v1/stats lists them"},
+	{is: answer.ErrNoFigure, kind: BadParameter, help: "a figure has a family and a value, such as state:conformant=yes; /api/v1/stats lists them"},
 	{is: answer.ErrNoCensus, kind: Unavailable, detail: "the figures of all hosts are not followed here", help: "ask the server that crawls", retry: time.Hour},
 	{is: answer.ErrNoLog, kind: Unavailable, detail: "this server has no transparency log", help: "ask the operator of this server", retry: time.Hour},
 	{is: audit.ErrRange, kind: notInLog, help: "see /log/checkpoint for the size of the newest tree, and /log/entries for the leaves of a record"},

@@ -15,7 +15,7 @@ const module = "gazetteer"
 // rows lists the packages from the bottom up. A package may import packages in a row below its own,
 // and no others of the module except those in also.
 var rows = [][]string{
-	{"limit", "internal/psl", "internal/wait", "internal/privatefile", "internal/eventstream", "internal/mcphttp", "internal/worddiff", "internal/cputime", "internal/testclock", "internal/cache", "web/plot"},
+	{"limit", "internal/psl", "internal/wait", "internal/privatefile", "internal/eventstream", "internal/mcphttp", "internal/worddiff", "internal/nearest", "internal/cputime", "internal/testclock", "internal/cache", "web/plot"},
 	{"internal/steadyclock"},
 	{"protocol", "protocol/english", "protocol/jcs"},
 	{"protocol/effect", "protocol/tree", "protocol/yaml"},
@@ -53,7 +53,7 @@ var rows = [][]string{
 	{"internal/fakenet", "internal/need"}, // for the demo and the tests: they import nothing of the program
 	{"internal/fakenet/corpus"},           // for generators and for tests alone
 	{"registry/audit/audittest", "internal/fakestore", "internal/privatenet", "internal/nameserver", "internal/mcpconformance", "store/boltfile/filetest"}, // tests alone
-	{"internal/exit", "internal/version", "internal/nearest"},
+	{"internal/exit", "internal/version"},
 	{"internal/config"},
 	{"internal/backup"},
 	{"internal/server"}, // opens, wires and runs what lies below it

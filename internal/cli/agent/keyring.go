@@ -38,6 +38,14 @@ func recoveryPathOf(path string) string {
 	return strings.TrimSuffix(path, ext) + ".recovery" + ext
 }
 
+// formatFiles names the key files that exist.
+func (k *keyring) formatFiles() string {
+	if cli.FileExists(k.recoveryPath()) {
+		return k.path + " and " + k.recoveryPath()
+	}
+	return k.path
+}
+
 // readKey returns the key in a file and the owner that the file names, the zero Web if it names
 // none.
 func (k *keyring) readKey(a *verbs, path string) (ed25519.PrivateKey, did.Web, error) {

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -125,10 +126,14 @@ func (a *verbs) registerAgent(c *cobra.Command, server *cli.Client, k *keyring, 
 		return err
 	}
 	here := n.texts.inbox == inboxHere // its address contains the AIR ID, which is not known yet
-	if here && server.Own != nil {
+	if here {
 		if err := checkInboxHere(ctx, server); err != nil {
 			return err
 		}
+	}
+	host, err := fetchRegistryHost(ctx, server)
+	if err != nil {
+		return err
 	}
 	if f, err := keyfile.Open(k.path); err == nil && f.Notes[agentNote] != "" {
 		return exit.Usagef("%s is the key of %s: name another file with --key, so that each agent has its own", k.path, f.Notes[agentNote])
@@ -154,10 +159,6 @@ func (a *verbs) registerAgent(c *cobra.Command, server *cli.Client, k *keyring, 
 	if n.organization {
 		body["creator_type"] = "organization"
 	}
-	host, err := fetchRegistryHost(ctx, server)
-	if err != nil {
-		return err
-	}
 	var made air.RegistrationAnswer
 	signer := &cli.Signer{Key: key, KeyID: did.FormatMultikey(public), Host: host}
 	raw, err := a.sendRegistration(ctx, server, body, signer, &made)
@@ -166,35 +167,51 @@ func (a *verbs) registerAgent(c *cobra.Command, server *cli.Client, k *keyring, 
 		return a.adoptAgent(ctx, server, k, refused)
 	}
 	if ok && isFinal(refused) {
-		err = errors.Join(nameFlag(err, services), removeFiles(created))
+		return errors.Join(nameFlag(err, services), removeFiles(created))
 	}
 	if err != nil {
-		return err
+		return fmt.Errorf("%w\nThe keys are in %s. To continue with them, run the same command again", err, k.formatFiles())
+	}
+	owner, err := did.ParseWeb(made.DID)
+	if airID, ok := owner.AirID(); err != nil || !ok || airID != made.AirID {
+		return exit.Networkf("%s did not answer as Gazetteer would: %q is not the DID of %q", server.Base, made.DID, made.AirID)
 	}
 	if made.Status == registry.Pending {
-		return a.printApplication(k, made, raw)
+		return a.printApplication(k, made, raw, here)
 	}
-	logged, err := a.CheckLogged(ctx, server, made.AirID, made.Log)
-	if err != nil {
-		return fmt.Errorf("%s is registered, but do not rely on this registry: %w", made.AirID, err)
-	}
-	keys, err := fetchKeys(ctx, server, made.AirID)
-	if err != nil {
-		return fmt.Errorf("%s is registered, but its keys could not be read back: %w", made.AirID, err)
-	}
-	if err := k.annotateKeys(keys.DID); err != nil {
-		return err
-	}
-	if here {
-		if err := a.addEndpoints(ctx, server, made.AirID, keys.DID, key, services); err != nil {
-			return err
-		}
+	keys, logged, err := a.completeRegistration(ctx, server, k, made)
+	if err == nil && here {
+		err = a.addEndpoints(ctx, server, k, owner, key, services)
 	}
 	if a.JSON {
-		return cli.WriteJSONText(a.Out, raw)
+		return errors.Join(cli.WriteJSONText(a.Out, raw), err)
 	}
-	a.printNew(k, n, made.RegistrationView, keys, logged)
+	a.printRegistered(k, n, made, keys, logged)
+	if err != nil {
+		return err
+	}
+	if n.texts.inbox == "" {
+		a.PrintNextSteps("It has no inbox yet. Set one:", a.formatAgentCommand(k, "update --inbox https://agent.example/inbox"))
+		return nil
+	}
+	a.PrintField("inbox", n.texts.inbox)
+	a.PrintNextSteps("Its statements are only claims so far. Prove that a domain is yours:", a.formatAgentCommand(k, "prove agent.example"))
 	return nil
+}
+
+// completeRegistration marks the key files of a registered agent as its own, and compares what the
+// registry and its log say about the agent. Its errors name the command that continues.
+func (a *verbs) completeRegistration(ctx context.Context, server *cli.Client, k *keyring, made air.RegistrationAnswer) (keys airjson.KeysView, logged string, err error) {
+	if err := k.annotateKeys(made.DID); err != nil {
+		return keys, "", fmt.Errorf("%w\nTo mark it: %s", err, a.formatAgentCommand(k, "show "+made.AirID))
+	}
+	if logged, err = a.CheckLogged(ctx, server, made.AirID, made.Log); err != nil {
+		return keys, "", fmt.Errorf("%s is registered, but do not rely on this registry: %w\nTo see what it shows: %s", made.AirID, err, a.formatAgentCommand(k, "show"))
+	}
+	if keys, err = fetchKeys(ctx, server, made.AirID); err != nil {
+		return keys, logged, fmt.Errorf("%s is registered, but its keys could not be read back: %w\nTo see what is registered: %s", made.AirID, err, a.formatAgentCommand(k, "show"))
+	}
+	return keys, logged, nil
 }
 
 // isFinal reports whether the registry has refused a registration for its content: the same request
@@ -265,33 +282,52 @@ func (a *verbs) adoptAgent(ctx context.Context, server *cli.Client, k *keyring, 
 }
 
 // addEndpoints gives a new agent its service endpoints, with an inbox at the registry.
-func (a *verbs) addEndpoints(ctx context.Context, server *cli.Client, airID, id string, key ed25519.PrivateKey, services []registry.ServiceEndpoint) error {
-	owner, err := did.ParseWeb(id)
-	if err != nil {
-		return err
+func (a *verbs) addEndpoints(ctx context.Context, server *cli.Client, k *keyring, owner did.Web, key ed25519.PrivateKey, services []registry.ServiceEndpoint) error {
+	airID, _ := owner.AirID()
+	retry := "update"
+	for _, s := range services {
+		if s.Type == did.TypeInbox {
+			retry += " --inbox " + inboxHere
+		} else {
+			retry += " --endpoint " + cli.QuoteForShell(s.Type+"="+s.ServiceEndpoint)
+		}
 	}
-	if err := replaceInboxHere(ctx, server, airID, services); err != nil {
-		return err
+	err := replaceInboxHere(ctx, server, airID, services)
+	if err == nil {
+		_, err = server.SendJSON(ctx, http.MethodPut, cli.AgentPath(airID, ""), map[string]any{"service_endpoints": services}, cli.NewSigner(owner, key), new(airjson.UpdateView))
 	}
-	if _, err := server.SendJSON(ctx, http.MethodPut, cli.AgentPath(airID, ""), map[string]any{"service_endpoints": services}, cli.NewSigner(owner, key), new(airjson.UpdateView)); err != nil {
-		return fmt.Errorf("%s is registered, but has no inbox yet: run %s: %w", airID, a.FormatCommand("agent update --inbox here"), err)
+	if err == nil {
+		return nil
 	}
-	return nil
+	help := ""
+	if slices.ContainsFunc(services, func(s registry.ServiceEndpoint) bool {
+		return s.Type == did.TypeInbox && cli.IsLoopbackURL(s.ServiceEndpoint)
+	}) {
+		help = "\nThe operator of the registry sets public_url to an https address, or registry.allow_loopback to try things out on one machine."
+	}
+	return fmt.Errorf("%s is registered, but has no inbox yet: %w%s\nTo give it one: %s", airID, nameFlag(err, services), help, a.formatAgentCommand(k, retry))
 }
 
 // printApplication describes a registration that waits for the operator.
-func (a *verbs) printApplication(k *keyring, made air.RegistrationAnswer, raw []byte) error {
-	if err := k.annotateKeys(made.DID); err != nil {
-		return err
+func (a *verbs) printApplication(k *keyring, made air.RegistrationAnswer, raw []byte, here bool) error {
+	err := k.annotateKeys(made.DID)
+	if err != nil {
+		err = fmt.Errorf("%w\nTo see the state of the registration: %s", err, a.formatAgentCommand(k, "show "+made.AirID))
 	}
 	if a.JSON {
-		return cli.WriteJSONText(a.Out, raw)
+		return errors.Join(cli.WriteJSONText(a.Out, raw), err)
 	}
 	a.PrintField("agent", made.AirID+"  "+made.Name)
 	a.PrintField("status", "waits for the approval of the registry's operator")
-	a.PrintField("key", k.path)
+	a.PrintField("key", k.formatFiles())
 	a.PrintField("secret", made.AgentSecret)
+	if err != nil {
+		return err
+	}
 	a.PrintNextSteps("Ask again later whether it was approved:", a.formatAgentCommand(k, "show"))
+	if here {
+		a.PrintNextSteps("It can have an inbox only then. To give it one:", a.formatAgentCommand(k, "update --inbox here"))
+	}
 	return nil
 }
 
@@ -348,10 +384,15 @@ func (k *keyring) annotateKeys(id string) error {
 	return nil
 }
 
-func (a *verbs) printNew(k *keyring, n *newFlags, made airjson.RegistrationView, keys airjson.KeysView, logged string) {
+// printRegistered describes a registered agent.
+func (a *verbs) printRegistered(k *keyring, n *newFlags, made air.RegistrationAnswer, keys airjson.KeysView, logged string) {
 	a.PrintField("agent", made.AirID+"  "+made.Name)
-	a.PrintField("did", keys.DID)
-	a.PrintField("key", keys.Keys[0].PublicKeyMultibase+" in "+k.path+", proved by "+keys.Keys[0].Proof)
+	a.PrintField("did", made.DID)
+	if len(keys.Keys) > 0 {
+		a.PrintField("key", keys.Keys[0].PublicKeyMultibase+" in "+k.path+", proved by "+keys.Keys[0].Proof)
+	} else {
+		a.PrintField("key", k.path)
+	}
 	if n.noRecovery {
 		a.PrintField("recovery", "none: if the key is lost or stolen, the agent is")
 	} else {
@@ -368,12 +409,6 @@ func (a *verbs) printNew(k *keyring, n *newFlags, made airjson.RegistrationView,
 	if made.DIDWBAResolved != nil && !*made.DIDWBAResolved {
 		a.PrintField("creator", made.CreatorDID+" was not seen to list this key: publish it there, then it counts as proved")
 	}
-	if n.texts.inbox == "" {
-		a.PrintNextSteps("It has no inbox yet. Set one:", a.formatAgentCommand(k, "update --inbox https://agent.example/inbox"))
-		return
-	}
-	a.PrintField("inbox", n.texts.inbox)
-	a.PrintNextSteps("Its statements are only claims so far. Prove that a domain is yours:", a.formatAgentCommand(k, "prove agent.example"))
 }
 
 // findAgent returns the AIR ID in an argument, or the one in the key file.

@@ -13,6 +13,7 @@ import (
 	"gazetteer/api/air"
 	"gazetteer/api/airjson"
 	"gazetteer/internal/cli"
+	"gazetteer/internal/exit"
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
 	"gazetteer/registry/evidence"
@@ -26,7 +27,9 @@ func (a *verbs) showCommand(k *keyring) *cobra.Command {
 		Long: `Show prints an agent's own statements and the evidence for them. Each line is
 claimed (the agent says so), proved (the registry has a proof that anyone can check),
 observed (the registry saw it itself) or missing (the registry looked, and did not see
-enough). Without an AIR ID, handle or DID it shows the agent whose key is in agent.key.`,
+enough). Without an AIR ID, handle or DID it shows the agent whose key is in agent.key.
+For a registration that waits for the operator it shows the state and the next step;
+the exit code is 1 if the registration was refused or has expired.`,
 		Args: cli.MaxArgs(1, "one agent"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.WithServer(c.Context(), cli.Registry, func(server *cli.Client) error { return a.showAgent(c.Context(), server, k, args) })
@@ -49,8 +52,11 @@ func (a *verbs) showAgent(ctx context.Context, server *cli.Client, k *keyring, a
 	}
 	var record airjson.RecordView
 	raw, err := server.SendJSON(ctx, http.MethodGet, cli.AgentPath(airID, ""), nil, nil, &record)
+	if cli.IsRefusedWithStatus(err, http.StatusNotFound) {
+		return a.showApplication(ctx, server, k, airID, err)
+	}
 	if err != nil {
-		return a.ExplainUnknownAgent(ctx, server, airID, err)
+		return err
 	}
 	shown := shownAgent{Record: raw}
 	if _, err := server.SendJSON(ctx, http.MethodGet, cli.AgentPath(airID, "/keys"), nil, nil, &shown.Keys); err != nil {
@@ -78,6 +84,53 @@ func (a *verbs) showAgent(ctx context.Context, server *cli.Client, k *keyring, a
 	}
 	a.printShown(record, shown, held)
 	return nil
+}
+
+// showApplication prints the state of a registration that is no agent yet, and what comes next.
+// Without one it explains the error of the agent, which does not exist.
+func (a *verbs) showApplication(ctx context.Context, server *cli.Client, k *keyring, airID string, missing error) error {
+	var p air.ApplicationAnswer
+	raw, err := server.GetJSON(ctx, cli.AgentPath(airID, "/application"), &p)
+	switch {
+	case cli.IsRefusedWithStatus(err, http.StatusNotFound), err == nil && p.Status == "approved":
+		return a.ExplainUnknownAgent(ctx, server, airID, missing)
+	case err != nil:
+		return err
+	}
+	if a.JSON {
+		err = cli.WriteJSON(a.Out, map[string]json.RawMessage{"application": raw})
+	} else {
+		a.printApplicationState(k, p)
+	}
+	if err == nil && p.Status != "waiting" {
+		return exit.ErrSilent
+	}
+	return err
+}
+
+// printApplicationState prints the state of a registration that is no agent.
+func (a *verbs) printApplicationState(k *keyring, p air.ApplicationAnswer) {
+	now := a.Environment.Now()
+	a.PrintField("agent", p.AirID)
+	switch p.Status {
+	case "waiting":
+		a.PrintField("status", "waits for the approval of the registry's operator; until then nobody finds the agent")
+	case "refused":
+		a.PrintField("status", "refused by the operator of the registry "+cli.FormatAge(now, p.Refused))
+	default:
+		a.PrintField("status", p.Status+": nobody has approved the registration")
+	}
+	a.PrintField("reason", p.Reason)
+	a.PrintField("note", p.Note)
+	if !p.Asked.IsZero() {
+		a.PrintField("applied", formatTime(now, p.Asked.UTC().Format(time.RFC3339)))
+	}
+	if p.Status == "waiting" {
+		a.PrintField("expires", formatTime(now, p.Expires.UTC().Format(time.RFC3339)))
+		a.PrintNextSteps("Ask again later:", a.formatAgentCommand(k, "show "+p.AirID))
+		return
+	}
+	a.PrintNextSteps("This AIR ID never becomes an agent. To apply again, with new keys:", a.FormatCommand("agent new NAME --key FILE"))
 }
 
 // describeKeyFile says whether the key file contains a key of the agent, and completes pending

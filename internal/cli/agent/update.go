@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"crypto/ed25519"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -123,16 +124,17 @@ func (a *verbs) updateAgent(c *cobra.Command, server *cli.Client, k *keyring, u 
 // inboxHere is the value of --inbox for an inbox at the registry itself.
 const inboxHere = "here"
 
-// checkInboxHere refuses an inbox at a registry of this process that would not accept it.
+// checkInboxHere refuses an inbox at a registry that has none, or whose address no registry accepts.
 func checkInboxHere(ctx context.Context, server *cli.Client) error {
 	at := []registry.ServiceEndpoint{{Type: did.TypeInbox, ServiceEndpoint: inboxHere}}
 	if err := replaceInboxHere(ctx, server, "", at); err != nil {
 		return err
 	}
-	if strings.HasPrefix(at[0].ServiceEndpoint, "https://") || server.Own.Registry.AllowLoopback && cli.IsLoopbackURL(at[0].ServiceEndpoint) {
-		return nil
+	address := at[0].ServiceEndpoint
+	if strings.HasPrefix(address, "https://") || cli.IsLoopbackURL(address) && (server.Own == nil || server.Own.Registry.AllowLoopback) {
+		return nil // whether a running server allows loopback is not public
 	}
-	return exit.Usagef("--inbox here would be %s, and an inbox needs an https address: set public_url, or registry.allow_loopback to try things out on one machine", at[0].ServiceEndpoint)
+	return exit.Usagef("--inbox here would be %s, and an inbox needs an https address: set public_url, or registry.allow_loopback to try things out on one machine", address)
 }
 
 // replaceInboxHere replaces "here" with the address of the agent's inbox at this registry.
@@ -140,6 +142,9 @@ func replaceInboxHere(ctx context.Context, server *cli.Client, airID string, ser
 	for i := range services {
 		if services[i].Type != did.TypeInbox || services[i].ServiceEndpoint != inboxHere {
 			continue
+		}
+		if err := requireRelay(ctx, server); err != nil {
+			return err
 		}
 		var own did.Document
 		if _, err := server.GetJSON(ctx, "/.well-known/did.json", &own); err != nil {
@@ -155,6 +160,18 @@ func replaceInboxHere(ctx context.Context, server *cli.Client, airID string, ser
 		}
 	}
 	return nil
+}
+
+// requireRelay refuses a registry without inboxes.
+func requireRelay(ctx context.Context, server *cli.Client) error {
+	_, err := server.GetJSON(ctx, "/health", new(struct{}))
+	if refused, ok := errors.AsType[*cli.RefusedError](err); ok && refused.Status == http.StatusNotFound {
+		if refused.Code == "" {
+			return nil // a proxy without a route for it may have one for the inboxes
+		}
+		return exit.Usagef("--inbox here: this registry has no inboxes (relay.enabled is false there): name an inbox elsewhere with --inbox https://…, or leave --inbox out; the operator can switch the relay on")
+	}
+	return err
 }
 
 func sortedKeys(m map[string]any) []string {

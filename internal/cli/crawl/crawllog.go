@@ -29,9 +29,10 @@ func (a *verbs) crawlLogCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "crawl-log HOST",
 		Short: "Show every request that was made to a host, and why",
-		Long: `Crawl-log shows the requests to a host in the last 90 days, the latest visit first:
-each with its time, its answer, its duration and its reason. It is for owners of
-hosts who want to know what this crawler does.
+		Long: `Crawl-log shows the requests to a host in the last 90 days, the latest first: each
+with its time, its answer, its duration and its reason. A visit reads the documents;
+a check looks for a proof, for example. It is for owners of hosts who want to know
+what this crawler does.
 
   gazetteer crawl-log www.example.com
   gazetteer crawl-log --limit 1 www.example.com
@@ -46,11 +47,11 @@ Times are in UTC. Exit code 1 if the host is unknown.`,
 			return a.WithServer(c.Context(), cli.Read, func(server *cli.Client) error { return a.printCrawlLog(c.Context(), server, args[0], limit) })
 		},
 	}
-	c.Flags().IntVarP(&limit, "limit", "n", 20, "how many visits to show")
+	c.Flags().IntVarP(&limit, "limit", "n", 20, "how many visits and checks to show")
 	return c
 }
 
-// printCrawlLog prints page after page until it has printed the requested number of visits.
+// printCrawlLog prints page after page until it has printed the requested number.
 func (a *verbs) printCrawlLog(ctx context.Context, c *cli.Client, host string, limit int) error {
 	if !a.JSON {
 		a.printConnection(ctx, c, host)
@@ -101,6 +102,9 @@ func (a *verbs) printVisit(v crawler.CrawlLogEntry) error {
 		return cli.WriteJSONText(a.Out, text)
 	}
 	fmt.Fprintf(a.Out, "%s  %s", v.At.UTC().Format(time.DateTime), format.Visible(v.Why))
+	if v.Check {
+		fmt.Fprint(a.Out, " (a check, no visit)")
+	}
 	if v.Visited != v.Host {
 		fmt.Fprintf(a.Out, " (on a visit to %s)", format.Visible(v.Visited))
 	}

@@ -39,7 +39,7 @@ func (d *demo) checkChanges(ctx context.Context) (string, error) {
 		if err := d.net.Edit(e.host, e.texts...); err != nil {
 			return "", err
 		}
-		err := d.server.Crawler.Recrawl(ctx, e.host, crawler.Owner)
+		err := d.server.Crawler.Recrawl(ctx, e.host, crawler.Operator)
 		if _, soon := errors.AsType[*crawler.SoonError](err); err != nil && !soon {
 			return "", fmt.Errorf("visit %s again: %w", e.host, err)
 		}

@@ -127,9 +127,10 @@ func formatScope(b crawler.Block) string {
 
 func (a *verbs) recrawlCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "recrawl HOST", Short: "Visit a known host again, at most once in 10 minutes",
+		Use: "recrawl HOST", Short: "Visit a known host again",
 		Long: `Recrawl makes the running server visit a known host again, within the intervals that
-hold for every visit. It is possible once in 10 minutes.`,
+hold for every visit. On the socket of the data directory or over admin_listen it is
+possible at any time; over another address, as for everybody, once in 10 minutes.`,
 		Args: cli.ExactArgs(1, "one HOST"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.WithServer(c.Context(), cli.Operate, func(server *cli.Client) error {
