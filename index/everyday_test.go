@@ -243,6 +243,14 @@ func TestProhibitionsExcludeOperations(t *testing.T) {
 	}
 }
 
+// An operation that ends a booking is not one that books.
+func TestProhibitionKeepsTheRequestedEnd(t *testing.T) {
+	x, _ := indexed(t, agis("inn.test", "BOOK /cabin: Books a cabin", "CANCEL /cabin: Cancels the booking of a cabin", "MOVE /cabin: Moves the booking of a cabin"))
+	if got := named(search(t, x, query.Query{Words: "do not book, cancel my old cabin"})); len(got) != 1 || got[0] != "inn.test CANCEL /cabin" {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestClausesShareFirstPlaces(t *testing.T) {
 	x, _ := indexed(t, append(everydayServices(), agis("words.test", "VIEW /progress: Views the progress of a translation", "TRANSLATE /text: Translates a text", "LIST /lengths: Lists distances"))...)
 	for asked, want := range map[string]string{

@@ -69,6 +69,9 @@ func (s *searcher) removeMentions(masks []bitset.Set, effects *view.EffectColumn
 			if masks[i].Has(number) {
 				class = effects.ClassOf(view.EntryRef{Segment: i, Number: number})
 			}
+			if s.request.Act.Ends && class == effect.End {
+				continue // do not book, cancel the old booking
+			}
 			if class&^query.Reading != 0 && class&query.Reading == 0 {
 				masks[i].Remove(number)
 				count++

@@ -63,6 +63,7 @@ func (x *Index) Search(ctx context.Context, q query.Query) (Result, error) {
 // findsNear reports whether an operation near the request is among the first ones.
 func (s *searcher) findsNear(ctx context.Context) (bool, error) {
 	first := *s
+	first.request.Words = slices.Clone(s.request.Words) // a search changes their weights
 	first.query.Offset, first.query.Limit, first.query.MinFit, first.query.Facets, first.query.Brief = 0, nearest, 0, nil, true
 	result, err := first.search(ctx)
 	return slices.ContainsFunc(result.Hits, func(h Hit) bool { return !h.Far }), err

@@ -433,6 +433,28 @@ func TestQuotedValues(t *testing.T) {
 	}
 }
 
+// TestQuotedTextChangesNoWeights checks that the search for whether an operation near the request has a
+// quoted text leaves the request as it is: names would count less with each search.
+func TestQuotedTextChangesNoWeights(t *testing.T) {
+	x, _ := indexed(t, agis("a.test", "SEND /message: Sends a text message to Martha or to another person", "LIST /message: Lists a text message of a person"),
+		agis("b.test", "SEND /parcel: Sends a parcel to a person"))
+	q, err := query.Parse(`send my aunt Martha a "text message"`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := search(t, x, q)
+	q.Verbatim = true // without that search
+	want := search(t, x, q)
+	if len(got.Hits) == 0 || len(got.Hits) != len(want.Hits) {
+		t.Fatalf("%d hits, %d as it is written", len(got.Hits), len(want.Hits))
+	}
+	for i := range got.Hits {
+		if got.Hits[i].Score != want.Hits[i].Score || got.Hits[i].Fit != want.Hits[i].Fit {
+			t.Errorf("%s: score %g and fit %g, as it is written %g and %g", named(got)[i], got.Hits[i].Score, got.Hits[i].Fit, want.Hits[i].Score, want.Hits[i].Fit)
+		}
+	}
+}
+
 func TestUnwantedWords(t *testing.T) {
 	hotel := agis("a.test", "BOOK /room: Reserves a room", "BOOK /car: Reserves a car")
 	hotel.Service.Description = "A hotel by the sea"

@@ -59,8 +59,9 @@ var showingVerbs = strings.Fields("display list read show view")
 // Reading is the class of operations that change nothing.
 const Reading = effect.Read | effect.Compute
 
-// setActs finds the act of the request and of each of its clauses.
-func (r *Request) setActs(fields []string, weights []float32, from, to int, clauses []int, expressions []expression) {
+// setActs finds the act of the request and of each of its clauses. A prohibition at the beginning of
+// a clause is not its act.
+func (r *Request) setActs(fields []string, weights []float32, from, to int, clauses []int, expressions []expression, forbidden []bool) {
 	polite := fields[:from]
 	for start := from; start < to; {
 		end := start + 1
@@ -74,7 +75,10 @@ func (r *Request) setActs(fields []string, weights []float32, from, to int, clau
 			}
 			r.refersBack[n] = r.refersBack[n] || refersBack(fields[start:end])
 			part, kept := fields[start:end], weights[start:end]
-			if start > from {
+			for len(part) > 1 && forbidden[end-len(part)] {
+				part, kept = part[1:], kept[1:]
+			}
+			if start > from || len(part) < end-start {
 				skip, _ := skipToClause(part)
 				polite = part[:skip]
 				part, kept = part[skip:], kept[skip:]

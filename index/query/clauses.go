@@ -33,6 +33,9 @@ func numberClauses(words []string) []int {
 		if from == 0 && !is {
 			is = english.Lookup(normalizeWord(words[0])).Verb // "mail her the receipt" follows, so "store the card" is one
 		}
+		if is && n > 0 && onlyForbids(words[from+start:to]) {
+			is = false // it is about the clause before it
+		}
 		if is {
 			current = n
 			n++

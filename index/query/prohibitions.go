@@ -26,13 +26,14 @@ type Prohibition struct {
 type prohibitionSpan struct {
 	Prohibition
 	start, end int
-	keep       bool // the search also looks for the words
+	keep       bool     // the search also looks for the words
+	pending    []string // verbs of a list whose end is not known yet
 }
 
 var (
 	negations = strings.Fields("not never don't dont without no nothing none neither nor avoid cannot can't mustn't won't")
 	// beforeNegation are words that belong to the negation that follows them.
-	beforeNegation = strings.Fields("do does must may should shall can could will but and yet")
+	beforeNegation = strings.Fields("do does must may should shall can could will but and yet please kindly")
 	// notNegated are words that follow "no" and "not" without a prohibition.
 	notNegated = strings.Fields("longer more later matter only just yet sure")
 	// everything lists words for things that must not change at all.
@@ -47,11 +48,74 @@ func findProhibitions(words []string) []prohibitionSpan {
 	for start := 0; start < len(words); {
 		end := endOfPhrase(words, start)
 		if s, ok := findProhibition(words, start, end, len(spans) > 0 || start > 0); ok {
+			if s.end == end && len(s.Verbs) > 0 {
+				s.extendList(words)
+				end = s.end
+			}
 			spans = append(spans, s)
 		}
 		start = end
 	}
 	return spans
+}
+
+// extendList adds the rest of a list of forbidden acts that commas separate: do not book, pay or
+// cancel anything. Its last act follows "or" or "nor".
+func (s *prohibitionSpan) extendList(words []string) {
+	for end := s.end; end > s.start && end < len(words) && lastRune(words[end-1]) == ","; {
+		start := end
+		end = endOfPhrase(words, start)
+		var lower []string
+		for _, w := range words[start:end] {
+			lower = append(lower, normalizeWord(w))
+		}
+		if slices.Contains(alternatives, lower[0]) {
+			lower = lower[1:]
+		}
+		if len(lower) == 0 || !isForbidden(lower[0]) {
+			return
+		}
+		last := len(lower) < end-start // it began with "or"
+		for i := 1; i+1 < len(lower) && !last; i++ {
+			last = slices.Contains(alternatives, lower[i]) && isForbidden(lower[i+1])
+		}
+		if !last && len(lower) > 1 {
+			return // another request: do not book, cancel my old room
+		}
+		if last {
+			verbs := forbiddenVerbs(append([]string{"not"}, lower...))
+			for i, w := range lower[1:] {
+				if slices.Contains(alternatives, lower[i]) && isForbidden(w) {
+					verbs = append(verbs, baseVerb(w))
+				}
+			}
+			s.end, s.Verbs = end, appendNew(s.Verbs, append(s.pending, verbs...))
+			return
+		}
+		s.pending = append(s.pending, baseVerb(lower[0]))
+	}
+}
+
+// alternatives join the last act of a list of forbidden ones.
+var alternatives = []string{"or", "nor"}
+
+// isForbidden reports whether a word after a negation is a verb that does more than read.
+func isForbidden(word string) bool { return len(forbiddenVerbs([]string{"not", word})) > 0 }
+
+// appendNew appends the words that a list lacks.
+func appendNew(list, words []string) []string {
+	for _, w := range words {
+		if !slices.Contains(list, w) {
+			list = append(list, w)
+		}
+	}
+	return list
+}
+
+// onlyForbids reports whether words are a prohibition and nothing else: please do not pay yet.
+func onlyForbids(words []string) bool {
+	spans := findProhibitions(words)
+	return len(spans) == 1 && spans[0].start == 0 && spans[0].end == len(words) && !spans[0].keep
 }
 
 // endOfPhrase returns the end of the phrase that begins at start: after a comma or another mark, or
@@ -87,9 +151,9 @@ func findProhibition(words []string, start, end int, follows bool) (prohibitionS
 			if !slices.Contains(readOnlyWords, w) {
 				n = 2
 			}
-			return prohibitionSpan{Prohibition{ReadOnly: true}, start + i, start + i + n, false}, true
+			return prohibitionSpan{Prohibition{ReadOnly: true}, start + i, start + i + n, false, nil}, true
 		case i == 0 && follows && (w == "only" || w == "just") && slices.Contains(determiners, next):
-			return prohibitionSpan{Prohibition{ReadOnly: true}, start, end, true}, true
+			return prohibitionSpan{Prohibition{ReadOnly: true}, start, end, true, nil}, true
 		case !slices.Contains(negations, w) || slices.Contains(notNegated, next) || statesInability(lower, i):
 			continue
 		}
@@ -106,7 +170,7 @@ func findProhibition(words []string, start, end int, follows bool) (prohibitionS
 		}
 		p.ReadOnly = slices.ContainsFunc(lower[from:], func(w string) bool { return slices.Contains(everything, w) }) &&
 			slices.ContainsFunc(p.Verbs, func(v string) bool { return effect.Of(v) != effect.End })
-		return prohibitionSpan{p, start + from, end, false}, true
+		return prohibitionSpan{p, start + from, end, false, nil}, true
 	}
 	return prohibitionSpan{}, false
 }

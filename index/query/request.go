@@ -36,8 +36,8 @@ func ParseRequest(a analysis.Analyzer, text string) Request {
 	if language := translate.Detect(text); language != "" {
 		return parseForeign(a, language, text)
 	}
-	if fields, weights, ok := splitCode(text); ok {
-		return parseCode(a, fields, weights)
+	if code, ok := splitCode(text); ok {
+		return parseCode(a, code)
 	}
 	fields := strings.Fields(text)
 	from, to := trimPoliteness(fields)
@@ -54,6 +54,7 @@ func ParseRequest(a analysis.Analyzer, text string) Request {
 	weighContents(lower, weights, from, clauses)
 	weighLightVerbs(lower, weights, from, clauses)
 	expressions := findExpressions(lower, weights, from, clauses)
+	forbidden := make([]bool, to) // words of prohibitions
 	for _, s := range findProhibitions(fields[from:to]) {
 		if s.end-s.start == to-from {
 			continue // the request contains nothing else
@@ -62,6 +63,7 @@ func ParseRequest(a analysis.Analyzer, text string) Request {
 		p.Text = strings.Join(fields[from+s.start:from+s.end], " ")
 		r.Prohibitions = append(r.Prohibitions, p)
 		for i := s.start; i < s.end && !s.keep; i++ {
+			forbidden[from+i] = true
 			weights[from+i] *= contextWeight // the task is about the same things
 			if s.forbidsWord(normalizeWord(fields[from+i])) {
 				weights[from+i] = 0
@@ -105,7 +107,7 @@ func ParseRequest(a analysis.Analyzer, text string) Request {
 	r.addMedium(a, lower, from, clauses)
 	r.addRenouncement(a, lower[from:])
 	r.addTranslation(a, lower)
-	r.setActs(fields, weights, from, to, clauses, expressions)
+	r.setActs(fields, weights, from, to, clauses, expressions, forbidden)
 	return r
 }
 
