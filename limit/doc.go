@@ -7,5 +7,7 @@
 // metrics. A refused client gets an [*ExceededError], which says which limit it was and how long
 // to wait.
 //
+// [ReadAll] and [ReadOrDrain] bound the size of what is read.
+//
 // Limits are kept in memory. A restart forgets them, and two processes count apart.
 package limit

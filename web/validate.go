@@ -21,6 +21,7 @@ import (
 	"gazetteer/api/answer"
 	"gazetteer/document"
 	"gazetteer/fetch"
+	"gazetteer/limit"
 	"gazetteer/lint"
 	"gazetteer/lint/repair"
 	"gazetteer/protocol"
@@ -113,10 +114,7 @@ func unpackText(packed string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(compressed)), api.MaxDocument+1))
-	if err == nil && len(text) > api.MaxDocument {
-		err = errors.New("the text is too long")
-	}
+	text, err := limit.ReadAll(flate.NewReader(bytes.NewReader(compressed)), api.MaxDocument)
 	return string(text), err
 }
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"gazetteer/limit"
 	"gazetteer/protocol"
 	"gazetteer/protocol/httpsig"
 	"gazetteer/registry"
@@ -140,7 +141,7 @@ func (a *Mux) SignedRequest(b *RequestBody) *httpsig.Message {
 // ReadBody reads a body of one of the media types (of any type if none is named), of at most the
 // size that the table of routes sets.
 func ReadBody(ctx huma.Context, mediaTypes ...string) ([]byte, error) {
-	c, limit := humagin.Unwrap(ctx), findRoute(ctx.Operation().OperationID).Body
+	c, most := humagin.Unwrap(ctx), findRoute(ctx.Operation().OperationID).Body
 	r := c.Request
 	err := checkCoding(r.Header)
 	if len(mediaTypes) > 0 {
@@ -150,22 +151,22 @@ func ReadBody(ctx huma.Context, mediaTypes ...string) ([]byte, error) {
 		CloseAfter(c)
 		return nil, err
 	}
-	tooLarge := NewProblem(bodyTooLarge, fmt.Sprintf("the body is larger than %d bytes", limit), "send less")
-	if r.ContentLength > limit {
+	tooLarge := NewProblem(bodyTooLarge, fmt.Sprintf("the body is larger than %d bytes", most), "send less")
+	if r.ContentLength > most {
 		CloseAfter(c)
 		return nil, tooLarge
 	}
-	text, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
+	text, err := limit.ReadAll(r.Body, most)
 	switch {
+	case errors.Is(err, limit.ErrTooLarge):
+		CloseAfter(c)
+		return nil, tooLarge
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		CloseAfter(c)
 		return nil, lateBody()
 	case err != nil:
 		CloseAfter(c)
 		return nil, NewProblem(BadBody, "the body was cut off or is not well formed", "send the whole body")
-	case int64(len(text)) > limit:
-		CloseAfter(c)
-		return nil, tooLarge
 	}
 	return text, nil
 }

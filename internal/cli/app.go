@@ -76,19 +76,15 @@ func (a *App) PrintJSON(raw []byte, err error) error {
 
 // FetchExport writes an export while it arrives. An incomplete export leaves no file.
 func (a *App) FetchExport(ctx context.Context, server *Client, path string, by *Signer, out string) error {
-	request, err := server.newRequest(ctx, http.MethodGet, path, nil, by)
+	request, err := server.newJSONRequest(ctx, http.MethodGet, path, nil, by)
 	if err != nil {
 		return err
 	}
-	response, err := server.Do(request)
+	response, err := server.Send(request)
 	if err != nil {
 		return err
 	}
 	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		raw, _ := io.ReadAll(io.LimitReader(response.Body, 1<<20))
-		return RefusalError(response, raw)
-	}
 	if out == "" {
 		if _, err := io.Copy(a.Out, response.Body); err != nil {
 			return exit.Networkf("the export was cut off: %v", err)

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 	"gazetteer/internal/exit"
 	"gazetteer/internal/server"
 	"gazetteer/internal/wait"
+	"gazetteer/limit"
 	"gazetteer/lint/format"
 	"gazetteer/store/boltstore"
 )
@@ -312,51 +314,33 @@ func (a *App) startOwnServer(ctx context.Context, settings config.Config, crawl 
 // GetJSON requests path and decodes the answer into v; raw is the unchanged body. Error statuses
 // that are not in also become errors with their exit code.
 func (c *Client) GetJSON(ctx context.Context, path string, v any, also ...int) (raw []byte, err error) {
-	request, err := c.newRequest(ctx, http.MethodGet, path, nil, nil)
+	request, err := c.NewRequest(ctx, http.MethodGet, path, nil)
 	if err != nil {
 		return nil, err
 	}
-	return c.getJSON(request, v, also...)
+	return c.sendAndDecode(request, v, also...)
 }
 
-// getJSON is GetJSON with a request.
-func (c *Client) getJSON(request *http.Request, v any, also ...int) (raw []byte, err error) {
-	response, err := c.Do(request)
+// sendAndDecode sends a request and decodes the answer into v.
+func (c *Client) sendAndDecode(request *http.Request, v any, also ...int) (raw []byte, err error) {
+	response, err := c.Send(request, also...)
 	if err != nil {
 		return nil, err
 	}
-	defer response.Body.Close()
-	if raw, err = c.ReadAnswer(response, MaxAnswer); err != nil {
-		return nil, err
-	}
-	ok := response.StatusCode == http.StatusOK
-	for _, status := range also {
-		ok = ok || response.StatusCode == status
-	}
-	if !ok {
-		return nil, RefusalError(response, raw)
-	}
-	if err := json.Unmarshal(raw, v); err != nil {
-		return nil, exit.Networkf("%s did not answer as Gazetteer would: %v", c.Base, err)
-	}
-	return raw, nil
+	return c.DecodeAnswer(response, v)
 }
 
 // PostForLines posts body and calls each for every line of the answer when it arrives.
 func (c *Client) PostForLines(ctx context.Context, path string, body any, each func(line []byte) error) error {
-	text, err := json.Marshal(body)
+	request, err := c.newJSONRequest(ctx, http.MethodPost, path, body, nil)
 	if err != nil {
-		return fmt.Errorf("encode the request: %w", err)
+		return err
 	}
-	response, err := c.Send(ctx, http.MethodPost, path, text)
+	response, err := c.Send(request)
 	if err != nil {
 		return err
 	}
 	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		raw, _ := io.ReadAll(io.LimitReader(response.Body, 1<<20))
-		return RefusalError(response, raw)
-	}
 	decoder := json.NewDecoder(response.Body)
 	for {
 		var line json.RawMessage
@@ -374,16 +358,18 @@ func (c *Client) PostForLines(ctx context.Context, path string, body any, each f
 	}
 }
 
-// Send sends a request with a JSON body, or without a body.
-func (c *Client) Send(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
-	request, err := c.newRequest(ctx, method, path, body, nil)
+// Send sends a request and returns an answer that accepts it. Any other status, unless it is in
+// also, becomes an error with its exit code.
+func (c *Client) Send(request *http.Request, also ...int) (*http.Response, error) {
+	response, err := c.Do(request)
+	if err != nil || response.StatusCode/100 == 2 || slices.Contains(also, response.StatusCode) {
+		return response, err
+	}
+	raw, err := c.ReadAnswer(response)
 	if err != nil {
 		return nil, err
 	}
-	if body != nil {
-		request.Header.Set("Content-Type", "application/json")
-	}
-	return c.Do(request)
+	return nil, RefusalError(response, raw)
 }
 
 // Do sends a request. Its errors have an exit code. It stops waiting if the server sends nothing
@@ -464,20 +450,33 @@ const (
 // errSlow means that an answer was not complete in time.
 var errSlow = errors.New("the answer is not complete in time")
 
-// ReadAnswer reads all of an answer of [Client.Do], up to most bytes. Its errors have an exit code.
-func (c *Client) ReadAnswer(response *http.Response, most int64) ([]byte, error) {
+// ReadAnswer reads all of an answer of [Client.Do], up to MaxAnswer bytes, and closes it. Its errors
+// have an exit code.
+func (c *Client) ReadAnswer(response *http.Response) ([]byte, error) {
+	defer response.Body.Close()
 	body, watched := response.Body.(*watchedBody)
 	if watched = watched && body.abort != nil; watched {
 		defer time.AfterFunc(answerTimes*c.silence, func() { body.abort(errSlow) }).Stop()
 	}
-	raw, err := io.ReadAll(io.LimitReader(response.Body, most+1))
+	raw, err := limit.ReadAll(response.Body, MaxAnswer)
 	switch {
+	case errors.Is(err, limit.ErrTooLarge):
+		return nil, exit.Networkf("the answer of %s is larger than %d MiB: it is not read", c.Base, MaxAnswer>>20)
 	case err != nil && watched && errors.Is(context.Cause(body.ctx), errSlow):
 		return nil, exit.Networkf("%s has not sent all of its answer in %s, %d times --timeout", c.Base, answerTimes*c.silence, answerTimes)
 	case err != nil:
 		return nil, exit.Networkf("read the answer of %s: %w", c.Base, err)
-	case int64(len(raw)) > most:
-		return nil, exit.Networkf("the answer of %s is larger than %d MiB: it is not read", c.Base, most>>20)
+	}
+	return raw, nil
+}
+
+// DecodeAnswer reads a JSON answer into v and closes it; raw is the unchanged body.
+func (c *Client) DecodeAnswer(response *http.Response, v any) (raw []byte, err error) {
+	if raw, err = c.ReadAnswer(response); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(raw, v); err != nil {
+		return nil, exit.Networkf("%s did not answer as Gazetteer would: %v", c.Base, err)
 	}
 	return raw, nil
 }

@@ -22,7 +22,7 @@ type Directory struct {
 
 // Resolve implements a2a.Resolver. The name may also be an AIR ID or a handle.
 func (d *Directory) Resolve(ctx context.Context, name string) (did.Document, error) {
-	request, err := d.Server.newRequest(ctx, http.MethodGet, "/api/v1/resolve?"+url.Values{"name": {name}}.Encode(), nil, nil)
+	request, err := d.Server.NewRequest(ctx, http.MethodGet, "/api/v1/resolve?"+url.Values{"name": {name}}.Encode(), nil)
 	if err != nil {
 		return did.Document{}, err
 	}
@@ -33,7 +33,7 @@ func (d *Directory) Resolve(ctx context.Context, name string) (did.Document, err
 		DID      string          `json:"did"`
 		Document json.RawMessage `json:"did_document"`
 	}
-	if _, err := d.Server.getJSON(request, &found); err != nil {
+	if _, err := d.Server.sendAndDecode(request, &found); err != nil {
 		return did.Document{}, err
 	}
 	if len(found.Document) == 0 {

@@ -316,7 +316,7 @@ func (a *App) isKept(ctx context.Context, c *Client, h *LogHead, promise audit.P
 // the log shows none.
 func FetchLogEntries(ctx context.Context, c *Client, key string) ([]air.LogEntry, error) {
 	var entries air.LogEntries
-	_, err := c.SendJSON(ctx, http.MethodGet, "/log/entries?"+url.Values{"key": {key}}.Encode(), nil, nil, &entries)
+	_, err := c.GetJSON(ctx, "/log/entries?"+url.Values{"key": {key}}.Encode(), &entries)
 	if IsRefusedWithStatus(err, http.StatusNotFound) {
 		return nil, nil
 	}
@@ -327,7 +327,7 @@ func FetchLogEntries(ctx context.Context, c *Client, key string) ([]air.LogEntry
 // with its hash.
 func (a *App) ProveEntry(ctx context.Context, c *Client, h *LogHead, index int64) (air.LogEntry, tlog.Hash, error) {
 	var inclusion air.LogInclusion
-	if _, err := c.SendJSON(ctx, http.MethodGet, fmt.Sprintf("/log/inclusion?index=%d", index), nil, nil, &inclusion); err != nil {
+	if _, err := c.GetJSON(ctx, fmt.Sprintf("/log/inclusion?index=%d", index), &inclusion); err != nil {
 		return air.LogEntry{}, tlog.Hash{}, err
 	}
 	leaf, err := a.checkInclusion(ctx, c, h, inclusion)

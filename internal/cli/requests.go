@@ -6,6 +6,7 @@ import (
 	"crypto/ed25519"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 
@@ -38,33 +39,40 @@ func NewSigner(owner did.Web, key ed25519.PrivateKey) *Signer {
 // SendJSON sends a JSON body and decodes the answer into v; raw is the unchanged answer. With a nil
 // signer the request is unsigned; with a nil body it has no body.
 func (c *Client) SendJSON(ctx context.Context, method, path string, body any, by *Signer, v any) (raw []byte, err error) {
+	request, err := c.newJSONRequest(ctx, method, path, body, by)
+	if err != nil {
+		return nil, err
+	}
+	return c.sendAndDecode(request, v)
+}
+
+// NewRequest creates a request that accepts JSON, for [Client.Send].
+func (c *Client) NewRequest(ctx context.Context, method, path string, body io.Reader) (*http.Request, error) {
+	request, err := http.NewRequestWithContext(ctx, method, c.Base+path, body)
+	if err != nil {
+		return nil, exit.Usagef("ask %s: %v", c.Base, err)
+	}
+	request.Header.Set("Accept", "application/json")
+	return request, nil
+}
+
+// newJSONRequest creates a request with a JSON body, or without one if body is nil. It is signed
+// unless the signer is nil.
+func (c *Client) newJSONRequest(ctx context.Context, method, path string, body any, by *Signer) (*http.Request, error) {
 	var text []byte
 	if body != nil {
+		var err error
 		if text, err = json.Marshal(body); err != nil {
 			return nil, fmt.Errorf("encode the request: %w", err)
 		}
 	}
-	request, err := c.newRequest(ctx, method, path, text, by)
+	request, err := c.NewRequest(ctx, method, path, bytes.NewReader(text))
 	if err != nil {
 		return nil, err
 	}
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
-	response, err := c.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	return c.DecodeAnswer(response, v)
-}
-
-// newRequest creates a request that accepts JSON. It is signed unless the signer is nil.
-func (c *Client) newRequest(ctx context.Context, method, path string, body []byte, by *Signer) (*http.Request, error) {
-	request, err := http.NewRequestWithContext(ctx, method, c.Base+path, bytes.NewReader(body))
-	if err != nil {
-		return nil, exit.Usagef("ask %s: %v", c.Base, err)
-	}
-	request.Header.Set("Accept", "application/json")
 	if by == nil {
 		return request, nil
 	}
@@ -78,41 +86,18 @@ func (c *Client) newRequest(ctx context.Context, method, path string, body []byt
 	if c.clock != nil {
 		o.Created = c.clock()
 	}
-	return request, httpsig.Sign(request, body, by.Key, o)
-}
-
-// DecodeAnswer decodes a JSON answer into v and closes it; raw is the unchanged body.
-func (c *Client) DecodeAnswer(response *http.Response, v any) (raw []byte, err error) {
-	defer response.Body.Close()
-	if raw, err = c.ReadAnswer(response, 8<<20); err != nil {
-		return nil, err
-	}
-	if response.StatusCode < 200 || response.StatusCode > 299 {
-		return nil, RefusalError(response, raw)
-	}
-	if err := json.Unmarshal(raw, v); err != nil {
-		return nil, exit.Networkf("%s did not answer as Gazetteer would: %v", c.Base, err)
-	}
-	return raw, nil
+	return request, httpsig.Sign(request, text, by.Key, o)
 }
 
 // GetText requests a text that is not JSON.
 func (c *Client) GetText(ctx context.Context, path string) ([]byte, error) {
-	request, err := c.newRequest(ctx, http.MethodGet, path, nil, nil)
+	request, err := c.NewRequest(ctx, http.MethodGet, path, nil)
 	if err != nil {
 		return nil, err
 	}
-	response, err := c.Do(request)
+	response, err := c.Send(request)
 	if err != nil {
 		return nil, err
 	}
-	defer response.Body.Close()
-	raw, err := c.ReadAnswer(response, 1<<20)
-	switch {
-	case err != nil:
-		return nil, err
-	case response.StatusCode != http.StatusOK:
-		return nil, RefusalError(response, raw)
-	}
-	return raw, nil
+	return c.ReadAnswer(response)
 }

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -23,6 +22,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"gazetteer/internal/exit"
+	"gazetteer/limit"
 )
 
 // Config is what config.toml holds; the file explains each key. A new key must
@@ -322,8 +322,8 @@ func readRegularFile(name string) ([]byte, error) {
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is no regular file", name)
 	}
-	text, err := io.ReadAll(io.LimitReader(file, maxFile+1)) // it may grow meanwhile
-	if err == nil && len(text) > maxFile {
+	text, err := limit.ReadAll(file, maxFile) // it may grow meanwhile
+	if errors.Is(err, limit.ErrTooLarge) {
 		err = fmt.Errorf("%s has more than %d MiB", name, maxFile>>20)
 	}
 	return text, err

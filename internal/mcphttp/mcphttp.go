@@ -17,6 +17,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"gazetteer/limit"
 )
 
 // Options say how a [Handler] answers.
@@ -44,8 +46,8 @@ func Handler(server func(*http.Request) *mcp.Server, o Options) http.Handler {
 			writeError(w, http.StatusForbidden, nil, err.Error())
 			return
 		}
-		body, err := readOrDrain(r, o.MaxBody)
-		if int64(len(body)) > o.MaxBody {
+		body, err := limit.ReadOrDrain(r, o.MaxBody)
+		if errors.Is(err, limit.ErrTooLarge) {
 			w.Header().Set("Connection", "close")
 			writeError(w, http.StatusRequestEntityTooLarge, nil, fmt.Sprintf("the body is larger than %d bytes", o.MaxBody))
 			return
@@ -75,23 +77,6 @@ func Handler(server func(*http.Request) *mcp.Server, o Options) http.Handler {
 			writeError(w, answer.status, body, strings.TrimSpace(answer.text.String()))
 		}
 	})
-}
-
-// maxDrain is the size of the largest body that is read although it is refused: many clients read no
-// answer before they have sent everything.
-const maxDrain = 16 << 20
-
-// readOrDrain reads a body. Of one with more than most bytes it returns most+1, and discards the rest
-// if its size is known and at most maxDrain, unless the client waits for permission to send it.
-func readOrDrain(r *http.Request, most int64) ([]byte, error) {
-	if r.ContentLength > maxDrain || r.ContentLength > most && r.Header.Get("Expect") != "" {
-		return make([]byte, most+1), nil
-	}
-	body, err := io.ReadAll(io.LimitReader(r.Body, most+1))
-	if int64(len(body)) > most && r.ContentLength > 0 {
-		io.CopyN(io.Discard, r.Body, maxDrain) // an error ends the connection, too
-	}
-	return body, err
 }
 
 // A refusalRecorder passes answers on, but keeps a refusal in plain text.

@@ -1,14 +1,15 @@
 package command
 
 import (
-	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 
 	"gazetteer/document"
+	"gazetteer/limit"
 	"gazetteer/lint/repair"
 	"gazetteer/protocol"
 )
@@ -65,15 +66,11 @@ func readAll(ctx context.Context, r io.Reader) ([]byte, error) {
 }
 
 func readBounded(r io.Reader) ([]byte, error) {
-	var b bytes.Buffer
-	n, err := io.Copy(&b, io.LimitReader(r, maxBytes+1))
-	if err != nil {
-		return nil, err
+	text, err := limit.ReadAll(r, maxBytes)
+	if errors.Is(err, limit.ErrTooLarge) {
+		err = fmt.Errorf("it is longer than %d bytes, which no document is", maxBytes)
 	}
-	if n > maxBytes {
-		return nil, fmt.Errorf("it is longer than %d bytes, which no document is", maxBytes)
-	}
-	return b.Bytes(), nil
+	return text, err
 }
 
 // awaitRead waits for a read, until ctx ends at the latest. A read from a terminal or an idle pipe

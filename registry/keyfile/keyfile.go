@@ -18,7 +18,6 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -27,6 +26,7 @@ import (
 	"strings"
 
 	"gazetteer/internal/privatefile"
+	"gazetteer/limit"
 
 	"golang.org/x/crypto/ssh"
 )
@@ -160,12 +160,12 @@ func readPrivate(path string) ([]byte, error) {
 	case info.Mode().Perm()&0o077 != 0:
 		return nil, fmt.Errorf("%s has mode %#o: %w; run: chmod 600 %s", path, info.Mode().Perm(), ErrMode, path)
 	}
-	text, err := io.ReadAll(io.LimitReader(file, maxSize+1))
+	text, err := limit.ReadAll(file, maxSize)
 	switch {
+	case errors.Is(err, limit.ErrTooLarge):
+		return nil, fmt.Errorf("%s: %w: it has more than %d bytes", path, ErrDamaged, maxSize)
 	case err != nil:
 		return nil, fmt.Errorf("read a key file: %w", err)
-	case len(text) > maxSize:
-		return nil, fmt.Errorf("%s: %w: it has more than %d bytes", path, ErrDamaged, maxSize)
 	}
 	return text, nil
 }

@@ -6,7 +6,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
 	"mime"
 	"net"
 	"net/http"
@@ -17,6 +16,7 @@ import (
 	"time"
 
 	"gazetteer/fetch"
+	"gazetteer/limit"
 )
 
 // HTTPSOptions configure an [HTTPS].
@@ -89,19 +89,19 @@ type unansweredError struct{ err error }
 func (e *unansweredError) Error() string { return fetch.Reason(e.err) }
 func (e *unansweredError) Unwrap() error { return e.err }
 
-// Get requests an https URL and reads at most limit bytes of the body. No status is an error; an
+// Get requests an https URL and reads so many bytes of the body at most of the body. No status is an error; an
 // error means that there was no complete answer, and the page then holds the known part. For a
 // larger body the error is a [*TooLargeError].
-func (c *HTTPS) Get(ctx context.Context, address, accept string, limit int) (Page, error) {
-	return c.doRequest(ctx, http.MethodGet, address, accept, "", limit)
+func (c *HTTPS) Get(ctx context.Context, address, accept string, most int) (Page, error) {
+	return c.doRequest(ctx, http.MethodGet, address, accept, "", most)
 }
 
 // Post sends a JSON body; otherwise it does the same as [HTTPS.Get].
-func (c *HTTPS) Post(ctx context.Context, address, body string, limit int) (Page, error) {
-	return c.doRequest(ctx, http.MethodPost, address, "application/json", body, limit)
+func (c *HTTPS) Post(ctx context.Context, address, body string, most int) (Page, error) {
+	return c.doRequest(ctx, http.MethodPost, address, "application/json", body, most)
 }
 
-func (c *HTTPS) doRequest(ctx context.Context, method, address, accept, body string, limit int) (Page, error) {
+func (c *HTTPS) doRequest(ctx context.Context, method, address, accept, body string, most int) (Page, error) {
 	page := Page{URL: address}
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil {
@@ -130,16 +130,15 @@ func (c *HTTPS) doRequest(ctx context.Context, method, address, accept, body str
 	defer answer.Body.Close()
 	page.Status, page.Location = answer.StatusCode, answer.Header.Get("Location")
 	page.MediaType, _, _ = mime.ParseMediaType(answer.Header.Get("Content-Type"))
-	if answer.ContentLength > int64(limit) {
-		return page, &TooLargeError{URL: address, Limit: limit}
+	if answer.ContentLength > int64(most) {
+		return page, &TooLargeError{URL: address, Limit: most}
 	}
-	text, err := io.ReadAll(io.LimitReader(answer.Body, int64(limit)+1))
-	if err != nil {
+	page.Body, err = limit.ReadAll(answer.Body, int64(most))
+	switch {
+	case errors.Is(err, limit.ErrTooLarge):
+		return page, &TooLargeError{URL: address, Limit: most}
+	case err != nil:
 		return page, &unansweredError{err}
 	}
-	if len(text) > limit {
-		return page, &TooLargeError{URL: address, Limit: limit}
-	}
-	page.Body = text
 	return page, nil
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -178,34 +177,16 @@ func readBody(w http.ResponseWriter, r *http.Request, what string, most int64) (
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
 		return refuse(http.StatusUnsupportedMediaType, "Unsupported Media Type", "unsupported_encoding", "the body must not be compressed")
 	}
-	text, err := readOrDrain(r, most)
+	text, err := limit.ReadOrDrain(r, most)
 	switch {
+	case errors.Is(err, limit.ErrTooLarge):
+		return refuse(http.StatusRequestEntityTooLarge, a2a.ErrorTooLarge, "payload_too_large", fmt.Sprintf("%s exceeds %d bytes", what, most))
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return refuse(http.StatusRequestTimeout, "Request Timeout", "body_timeout", "the body did not arrive in time")
 	case err != nil:
 		return refuse(http.StatusBadRequest, a2a.ErrorBadRequest, "bad_body", "the body was cut off or is not well formed")
-	case int64(len(text)) > most:
-		return refuse(http.StatusRequestEntityTooLarge, a2a.ErrorTooLarge, "payload_too_large", fmt.Sprintf("%s exceeds %d bytes", what, most))
 	}
 	return text, nil
-}
-
-// maxDrain is how long a body may be that is read although its size is refused: many clients read
-// no answer before they have sent everything.
-const maxDrain = 16 << 20
-
-// readOrDrain reads a body. Of one with more than most bytes it returns most+1, and discards the
-// rest if its size is known and at most maxDrain, unless the client waits for permission to send
-// it.
-func readOrDrain(r *http.Request, most int64) ([]byte, error) {
-	if r.ContentLength > maxDrain || r.ContentLength > most && r.Header.Get("Expect") != "" {
-		return make([]byte, most+1), nil
-	}
-	text, err := io.ReadAll(io.LimitReader(r.Body, most+1))
-	if int64(len(text)) > most && r.ContentLength > 0 {
-		io.CopyN(io.Discard, r.Body, maxDrain)
-	}
-	return text, err
 }
 
 // openInbox opens the inbox in the path for the owner that signed the request.

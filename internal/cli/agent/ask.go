@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/http"
 	"time"
 
 	"gazetteer/api/airjson"
@@ -21,13 +20,13 @@ import (
 // fetchKeys requests the current and the retired keys of an agent.
 func fetchKeys(ctx context.Context, c *cli.Client, airID string) (airjson.KeysView, error) {
 	var v airjson.KeysView
-	_, err := c.SendJSON(ctx, http.MethodGet, cli.AgentPath(airID, "/keys"), nil, nil, &v)
+	_, err := c.GetJSON(ctx, cli.AgentPath(airID, "/keys"), &v)
 	if err != nil || len(v.Keys) > 0 {
 		return v, err
 	}
 	// The agent's record says whether it is erased or never had a key.
 	var record airjson.RecordView
-	if _, err := c.SendJSON(ctx, http.MethodGet, cli.AgentPath(airID, ""), nil, nil, &record); err != nil {
+	if _, err := c.GetJSON(ctx, cli.AgentPath(airID, ""), &record); err != nil {
 		return v, err
 	}
 	return v, exit.NotFoundf("%s has no key: it was registered with a DID of its creator alone", airID)

@@ -75,7 +75,7 @@ func (a *verbs) exportAgent(ctx context.Context, server *cli.Client, k *keyring,
 	for below, to := range map[string]*json.RawMessage{
 		"": &e.Record, "/keys": &e.Keys, "/domains": &e.Domains, "/attestations": &e.Attestations, "/evidence": &e.Evidence, "/did-document": &e.Document,
 	} {
-		raw, err := server.SendJSON(ctx, http.MethodGet, cli.AgentPath(airID, below), nil, nil, to)
+		raw, err := server.GetJSON(ctx, cli.AgentPath(airID, below), to)
 		if below == "/did-document" && (cli.IsRefusedWithStatus(err, http.StatusGone) || cli.IsRefusedWithStatus(err, http.StatusNotFound)) {
 			*to = json.RawMessage("null") // a deleted agent or one without a key has none
 			continue
@@ -111,7 +111,7 @@ func fetchHistory(ctx context.Context, c *cli.Client, airID string) ([]json.RawM
 			Total   int               `json:"total"`
 		}
 		query := url.Values{"limit": {strconv.Itoa(registry.MaxHistory)}, "offset": {strconv.Itoa(offset)}}
-		if _, err := c.SendJSON(ctx, http.MethodGet, cli.AgentPath(airID, "/history?"+query.Encode()), nil, nil, &page); err != nil {
+		if _, err := c.GetJSON(ctx, cli.AgentPath(airID, "/history?"+query.Encode()), &page); err != nil {
 			return nil, err
 		}
 		history = append(history, page.History...)

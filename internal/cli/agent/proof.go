@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"net/url"
 	"os"
 	"slices"
@@ -64,7 +63,7 @@ func (a *verbs) fetchProof(ctx context.Context, server *cli.Client, k *keyring, 
 	entry := entries[i]
 	query := "?" + url.Values{"index": {strconv.FormatInt(entry.Index, 10)}}.Encode()
 	var inclusion air.LogInclusion
-	if _, err := server.SendJSON(ctx, http.MethodGet, "/log/inclusion"+query, nil, nil, &inclusion); err != nil {
+	if _, err := server.GetJSON(ctx, "/log/inclusion"+query, &inclusion); err != nil {
 		return err
 	}
 	proof, err := server.GetText(ctx, "/log/proof"+query)

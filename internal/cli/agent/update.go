@@ -187,7 +187,7 @@ func sortedKeys(m map[string]any) []string {
 // registry replaces the whole list.
 func addOtherEndpoints(c *cli.Client, command *cobra.Command, airID string, named []registry.ServiceEndpoint) ([]registry.ServiceEndpoint, error) {
 	var d did.Document
-	if _, err := c.SendJSON(command.Context(), http.MethodGet, cli.AgentPath(airID, "/did-document"), nil, nil, &d); err != nil {
+	if _, err := c.GetJSON(command.Context(), cli.AgentPath(airID, "/did-document"), &d); err != nil {
 		return nil, err
 	}
 	for _, s := range d.Service {

@@ -198,9 +198,9 @@ func (s *session) sendRequest(ctx context.Context, method, path, accept string, 
 			return nil, exit.Usagef("write the request: %v", err)
 		}
 	}
-	request, err := http.NewRequestWithContext(ctx, method, s.server.Base+path, bytes.NewReader(text))
+	request, err := s.server.NewRequest(ctx, method, path, bytes.NewReader(text))
 	if err != nil {
-		return nil, exit.Usagef("ask %s: %v", s.server.Base, err)
+		return nil, err
 	}
 	request.Header.Set("Accept", accept)
 	request.Header.Set("Content-Type", "application/json")
@@ -216,8 +216,7 @@ func (s *session) requestJSON(ctx context.Context, method, path string, body, v 
 	if err != nil {
 		return nil, err
 	}
-	defer response.Body.Close()
-	raw, err := s.server.ReadAnswer(response, 32<<20)
+	raw, err := s.server.ReadAnswer(response)
 	if err != nil {
 		return nil, err
 	}
@@ -370,7 +369,7 @@ func (v *verbs) sendCall(ctx context.Context, s *session, call altar.ToolCall) e
 	}
 	defer response.Body.Close()
 	if !strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream") {
-		raw, err := s.server.ReadAnswer(response, 4<<20)
+		raw, err := s.server.ReadAnswer(response)
 		if err != nil {
 			return err
 		}

@@ -7,7 +7,6 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 
@@ -16,6 +15,7 @@ import (
 	"gazetteer/internal/cli"
 	"gazetteer/internal/cli/agent"
 	"gazetteer/internal/exit"
+	"gazetteer/limit"
 	"gazetteer/lint/format"
 	"gazetteer/protocol/a2a"
 	"gazetteer/protocol/a2a/driver"
@@ -71,12 +71,12 @@ func (e *verbs) readFile(name string) ([]byte, error) {
 		defer f.Close()
 		from = f
 	}
-	text, err := io.ReadAll(io.LimitReader(from, maxFile+1))
-	if err != nil {
-		return nil, exit.Usagef("read %s: %w", name, err)
-	}
-	if len(text) > maxFile {
+	text, err := limit.ReadAll(from, maxFile)
+	switch {
+	case errors.Is(err, limit.ErrTooLarge):
 		return nil, exit.NotFoundf("%s has more than %d bytes", name, maxFile)
+	case err != nil:
+		return nil, exit.Usagef("read %s: %w", name, err)
 	}
 	return text, nil
 }

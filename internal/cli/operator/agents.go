@@ -161,12 +161,12 @@ is under your host.
 }
 
 func (a *verbs) importAgents(ctx context.Context, server *cli.Client, f *os.File) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, server.Base+operatorRoot+"/import", f)
+	request, err := server.NewRequest(ctx, http.MethodPost, operatorRoot+"/import", f)
 	if err != nil {
-		return exit.Usagef("ask %s: %v", server.Base, err)
+		return err
 	}
 	request.Header.Set("Content-Type", "application/x-ndjson")
-	response, err := server.Do(request)
+	response, err := server.Send(request)
 	if err != nil {
 		return err
 	}

@@ -95,7 +95,7 @@ func (a *verbs) listBans(ctx context.Context, server *cli.Client, args []string)
 	all := []admission.Ban{}
 	err := a.eachPage(operatorRoot+"/bans", query, func(path string) (string, error) {
 		var list air.BanList
-		_, err := server.SendJSON(ctx, http.MethodGet, path, nil, nil, &list)
+		_, err := server.GetJSON(ctx, path, &list)
 		all = append(all, list.Bans...)
 		return list.Next, err
 	})
@@ -162,7 +162,7 @@ func (a *verbs) listReports(ctx context.Context, server *cli.Client, query url.V
 	all := []admission.Report{}
 	err := a.eachPage(operatorRoot+"/reports", query, func(path string) (string, error) {
 		var list air.ReportList
-		_, err := server.SendJSON(ctx, http.MethodGet, path, nil, nil, &list)
+		_, err := server.GetJSON(ctx, path, &list)
 		all = append(all, list.Reports...)
 		return list.Next, err
 	})

@@ -207,7 +207,7 @@ func (a *verbs) listApplications(ctx context.Context, server *cli.Client) error 
 	all := []air.ApplicationView{}
 	err := a.eachPage(operatorRoot+"/applications", url.Values{}, func(path string) (string, error) {
 		var list air.ApplicationList
-		_, err := server.SendJSON(ctx, http.MethodGet, path, nil, nil, &list)
+		_, err := server.GetJSON(ctx, path, &list)
 		all = append(all, list.Applications...)
 		return list.Next, err
 	})

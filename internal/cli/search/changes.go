@@ -158,15 +158,15 @@ func (a *verbs) followChanges(ctx context.Context, c *cli.Client, f changeFlags,
 func (a *verbs) readStream(ctx context.Context, c *cli.Client, f changeFlags, place *string) error {
 	query := f.queryValues()
 	query.Set("since", *place)
-	response, err := c.Send(ctx, http.MethodGet, "/api/v1/changes/stream?"+query.Encode(), nil)
+	request, err := c.NewRequest(ctx, http.MethodGet, "/api/v1/changes/stream?"+query.Encode(), nil)
+	if err != nil {
+		return err
+	}
+	response, err := c.Send(request)
 	if err != nil {
 		return err
 	}
 	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		_, err := c.DecodeAnswer(response, nil)
-		return err
-	}
 	lines := bufio.NewScanner(response.Body)
 	lines.Buffer(nil, 1<<20)
 	id := ""

@@ -59,8 +59,7 @@ func newRequester(server *cli.Client) mcpserver.Requester {
 		if err != nil {
 			return mcpserver.Response{}, err
 		}
-		defer response.Body.Close()
-		body, err := server.ReadAnswer(response, cli.MaxAnswer)
+		body, err := server.ReadAnswer(response)
 		if err != nil {
 			return mcpserver.Response{}, err
 		}

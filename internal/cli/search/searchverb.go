@@ -153,17 +153,17 @@ Exit code 1 when nothing is found.`,
 
 // searchAs writes the unchanged answer, for programs.
 func (a *verbs) searchAs(ctx context.Context, c *cli.Client, query url.Values) error {
-	response, err := c.Send(ctx, http.MethodGet, "/api/v1/search?"+query.Encode(), nil)
+	request, err := c.NewRequest(ctx, http.MethodGet, "/api/v1/search?"+query.Encode(), nil)
 	if err != nil {
 		return err
 	}
-	defer response.Body.Close()
-	raw, err := c.ReadAnswer(response, cli.MaxAnswer)
+	response, err := c.Send(request)
 	if err != nil {
 		return err
 	}
-	if response.StatusCode != http.StatusOK {
-		return cli.RefusalError(response, raw)
+	raw, err := c.ReadAnswer(response)
+	if err != nil {
+		return err
 	}
 	if !strings.HasPrefix(response.Header.Get("Content-Type"), "application/json") {
 		fmt.Fprint(a.Out, cli.VisibleLines(string(raw)))
