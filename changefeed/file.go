@@ -79,7 +79,7 @@ func encodeItem(i *Item) ([]byte, error) {
 // splitValue returns the parts of a stored item.
 func splitValue(value []byte) (terms string, text []byte, err error) {
 	if len(value) < 2 || len(value) < 2+int(binary.BigEndian.Uint16(value)) {
-		return "", nil, fmt.Errorf("%w: an item of the change feed is cut short", store.ErrCorrupt)
+		return "", nil, store.Corruptf("an item of the change feed is cut short")
 	}
 	end := 2 + int(binary.BigEndian.Uint16(value))
 	return string(value[2:end]), value[end:], nil
@@ -96,7 +96,7 @@ func decodeItem(key, value []byte) (Item, error) {
 	}
 	i := Item{Position: binary.BigEndian.Uint64(key)}
 	if err := json.Unmarshal(text, &i); err != nil {
-		return Item{}, fmt.Errorf("%w: read an item of the change feed: %w", store.ErrCorrupt, err)
+		return Item{}, store.Corruptf("read an item of the change feed: %w", err)
 	}
 	return i, nil
 }
@@ -107,7 +107,7 @@ func (f *Feed) readFile() error {
 	err := f.file.View("read the change feed", func(tx *bolt.Tx) error {
 		if text := tx.Bucket(stateBucket).Get(cursorKey); text != nil {
 			if err := json.Unmarshal(text, &f.saved); err != nil {
-				return fmt.Errorf("%w: read the cursor of the change feed: %w", store.ErrCorrupt, err)
+				return store.Corruptf("read the cursor of the change feed: %w", err)
 			}
 		}
 		if h := tx.Bucket(stateBucket).Get(horizonKey); len(h) == 8 {

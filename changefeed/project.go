@@ -82,8 +82,8 @@ func (p *projection) hostState(host string) (*hostState, error) {
 // readVersion makes the item of a version that was seen for the first time.
 func (p *projection) readVersion(ctx context.Context, r store.Record, host, kind string) error {
 	var v crawler.Version
-	if err := json.Unmarshal(r.Value, &v); err != nil {
-		return fmt.Errorf("%w: read %s: %w", store.ErrCorrupt, r.Key, err)
+	if err := r.Decode(&v); err != nil {
+		return err
 	}
 	state, err := p.hostState(host)
 	if err != nil {
@@ -135,8 +135,8 @@ func (p *projection) readRemoval(ctx context.Context, r store.Record, host, kind
 		return fmt.Errorf("read the record of %s: %w", host, err)
 	}
 	var h crawler.Host
-	if err := json.Unmarshal(record.Value, &h); err != nil {
-		return fmt.Errorf("%w: read %s: %w", store.ErrCorrupt, record.Key, err)
+	if err := record.Decode(&h); err != nil {
+		return err
 	}
 	d := state.Documents[kind]
 	d.Gone = true
@@ -285,8 +285,8 @@ func (p *projection) removeMatching(f Filter, matches func(*Item) bool) {
 // a block list of the operator can name hosts that never appeared here.
 func (p *projection) readBlock(r store.Record, host string) error {
 	var b crawler.Block
-	if err := json.Unmarshal(r.Value, &b); err != nil {
-		return fmt.Errorf("%w: read %s: %w", store.ErrCorrupt, r.Key, err)
+	if err := r.Decode(&b); err != nil {
+		return err
 	}
 	known, err := p.knownHosts(host, b.Subdomains)
 	if err != nil || len(known) == 0 {
@@ -334,8 +334,8 @@ func (p *projection) knownHosts(host string, subdomains bool) ([]string, error) 
 // already.
 func (p *projection) readTurn(r store.Record, host string) error {
 	var t conformance.Turn
-	if err := json.Unmarshal(r.Value, &t); err != nil {
-		return fmt.Errorf("%w: read %s: %w", store.ErrCorrupt, r.Key, err)
+	if err := r.Decode(&t); err != nil {
+		return err
 	}
 	if t.First() || t.Standing.Class != conformance.Publishes || t.Before.Class != conformance.Publishes {
 		return nil
@@ -384,8 +384,8 @@ var agentSeverities = map[Kind]diff.Severity{AgentRotated: diff.Medium, AgentEnd
 // items.
 func (p *projection) readEntry(r store.Record, airID string) error {
 	var e registry.HistoryEntry
-	if err := json.Unmarshal(r.Value, &e); err != nil {
-		return fmt.Errorf("%w: read %s: %w", store.ErrCorrupt, r.Key, err)
+	if err := r.Decode(&e); err != nil {
+		return err
 	}
 	item := &Item{Kind: AgentUpdated, At: e.At, Agent: airID, Event: e.Event, Fields: e.Fields, ID: nameItem("agent", r.Key)}
 	if kind, ok := agentKinds[e.Event]; ok {

@@ -75,8 +75,8 @@ func (r *Registry) LoadAttestation(ctx context.Context, n int) (Attestation, uin
 		return Attestation{}, 0, fmt.Errorf("read attestation %d: %w", n, err)
 	}
 	var a Attestation
-	if err := json.Unmarshal(record.Value, &a); err != nil {
-		return Attestation{}, 0, fmt.Errorf("read %s: %w: %w", record.Key, store.ErrCorrupt, err)
+	if err := record.Decode(&a); err != nil {
+		return Attestation{}, 0, err
 	}
 	return a, record.Seq, nil
 }

@@ -146,8 +146,8 @@ func (r *Registry) History(ctx context.Context, airID string, limit, offset int)
 			return nil, 0, fmt.Errorf("read the history of %s: %w", airID, err)
 		}
 		var e HistoryEntry
-		if err := json.Unmarshal(record.Value, &e); err != nil {
-			return nil, 0, fmt.Errorf("read %s: %w: %w", record.Key, store.ErrCorrupt, err)
+		if err := record.Decode(&e); err != nil {
+			return nil, 0, err
 		}
 		if out = append(out, e); len(out) == limit {
 			break

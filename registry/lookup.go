@@ -2,7 +2,6 @@ package registry
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -46,8 +45,8 @@ func (r *Registry) LoadAgent(ctx context.Context, airID string) (Agent, uint64, 
 
 func decodeAgent(record store.Record) (Agent, error) {
 	var a Agent
-	if err := json.Unmarshal(record.Value, &a); err != nil {
-		return Agent{}, fmt.Errorf("read %s: %w: %w", record.Key, store.ErrCorrupt, err)
+	if err := record.Decode(&a); err != nil {
+		return Agent{}, err
 	}
 	for i := range a.Domains {
 		if d := &a.Domains[i]; d.EarlierProbes != nil {

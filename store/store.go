@@ -2,7 +2,9 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
 )
 
@@ -17,6 +19,14 @@ type Record struct {
 	Seq uint64
 	// Deleted marks a tombstone. Only [Store.Changes] yields tombstones.
 	Deleted bool
+}
+
+// Decode reads the value, which is JSON, into v. Its error names the key and matches [ErrCorrupt].
+func (r Record) Decode(v any) error {
+	if err := json.Unmarshal(r.Value, v); err != nil {
+		return fmt.Errorf("read %s: %w: %w", r.Key, ErrCorrupt, err)
+	}
+	return nil
 }
 
 // A Write is one change in an [Store.Apply].
@@ -124,3 +134,8 @@ var (
 	// ErrFull: free space is below the floor; nothing was written.
 	ErrFull = errors.New("not enough free disk space")
 )
+
+// Corruptf returns an error that says what is damaged and matches [ErrCorrupt].
+func Corruptf(format string, args ...any) error {
+	return fmt.Errorf("%w: "+format, append([]any{ErrCorrupt}, args...)...)
+}

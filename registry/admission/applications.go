@@ -75,8 +75,8 @@ func (p *Policy) loadApplicationCounts(ctx context.Context) error {
 
 func decodeApplication(record store.Record) (Application, error) {
 	var application Application
-	if err := json.Unmarshal(record.Value, &application); err != nil {
-		return application, fmt.Errorf("read %s: %w: %w", record.Key, store.ErrCorrupt, err)
+	if err := record.Decode(&application); err != nil {
+		return application, err
 	}
 	return application, nil
 }

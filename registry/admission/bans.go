@@ -96,8 +96,8 @@ func (p *Policy) loadBans(ctx context.Context) error {
 			return fmt.Errorf("read the block lists: %w", err) // an entry that cannot be read must not let anybody in
 		}
 		var b Ban
-		if err := json.Unmarshal(record.Value, &b); err != nil {
-			return fmt.Errorf("read %s: %w: %w", record.Key, store.ErrCorrupt, err)
+		if err := record.Decode(&b); err != nil {
+			return err
 		}
 		bans[[2]string{b.Kind, b.Value}] = b
 		lengths[b.prefixLength()]++
@@ -286,8 +286,8 @@ func (p *Policy) Bans(ctx context.Context, kind, after string, limit int) (bans 
 			return bans, next, nil
 		}
 		var b Ban
-		if err := json.Unmarshal(record.Value, &b); err != nil {
-			return nil, "", fmt.Errorf("read %s: %w: %w", record.Key, store.ErrCorrupt, err)
+		if err := record.Decode(&b); err != nil {
+			return nil, "", err
 		}
 		bans, next = append(bans, b), strings.TrimPrefix(record.Key, store.BanPrefix)
 	}

@@ -2,7 +2,6 @@ package admission
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -70,8 +69,8 @@ func (ad *Admission) findRegistered(ctx context.Context, airID string) (registry
 		return none, nil, fmt.Errorf("read the history of %s: %w", airID, err)
 	}
 	var e registry.HistoryEntry
-	if err := json.Unmarshal(record.Value, &e); err != nil {
-		return none, nil, fmt.Errorf("read %s: %w: %w", record.Key, store.ErrCorrupt, err)
+	if err := record.Decode(&e); err != nil {
+		return none, nil, err
 	}
 	return agent, e.Authority, nil
 }

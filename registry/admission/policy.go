@@ -106,8 +106,8 @@ func (w *policyCache) loadPolicy(ctx context.Context, s store.Store) error {
 	case err != nil:
 		return fmt.Errorf("read how agents are registered: %w", err)
 	default:
-		if err := json.Unmarshal(record.Value, &w.policy); err != nil {
-			return fmt.Errorf("read %s: %w: %w", record.Key, store.ErrCorrupt, err)
+		if err := record.Decode(&w.policy); err != nil {
+			return err
 		}
 		w.seq = record.Seq
 	}

@@ -104,8 +104,8 @@ func (report Report) counterKeys() []string {
 
 func decodeReport(record store.Record) (Report, error) {
 	var report Report
-	if err := json.Unmarshal(record.Value, &report); err != nil {
-		return report, fmt.Errorf("read %s: %w: %w", record.Key, store.ErrCorrupt, err)
+	if err := record.Decode(&report); err != nil {
+		return report, err
 	}
 	return report, nil
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 
+	"gazetteer/store"
+
 	bolt "go.etcd.io/bbolt"
 )
 
@@ -131,7 +133,7 @@ func readArrived(tx *bolt.Tx) (inboxes map[string][]uint64, size int, err error)
 	err = tx.Bucket(arrivedBucket).ForEach(func(key, value []byte) error {
 		end := bytes.IndexByte(value, 0)
 		if len(key) != 8 || end < 0 {
-			return corruptError("an entry of the bucket arrived has %d bytes", len(value))
+			return store.Corruptf("an entry of the bucket arrived has %d bytes", len(value))
 		}
 		inbox := string(value[:end])
 		inboxes[inbox] = append(inboxes[inbox], lastNumber(key))

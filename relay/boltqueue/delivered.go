@@ -10,6 +10,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"gazetteer/store"
 	"gazetteer/store/boltfile"
 )
 
@@ -58,7 +59,7 @@ func decodeDeliveries(inbox string, raw []byte) (deliveryLog, error) {
 	}
 	entries := raw[:len(raw)/16*16]
 	if len(raw) != len(entries)+4 || binary.BigEndian.Uint32(raw[len(entries):]) != sumRecord(inbox, entries) {
-		return nil, corruptError("the deliveries of an inbox do not match their checksum")
+		return nil, store.Corruptf("the deliveries of an inbox do not match their checksum")
 	}
 	log := make(deliveryLog, 0, len(entries)/16)
 	for ; len(entries) > 0; entries = entries[16:] {

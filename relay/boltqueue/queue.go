@@ -204,7 +204,7 @@ func convertFirstLayout(tx *bolt.Tx) error {
 	}
 	return tx.Bucket(mailBucket).ForEach(func(key, raw []byte) error {
 		if len(key) < 9 {
-			return corruptError("a key of the mail has %d bytes", len(key))
+			return store.Corruptf("a key of the mail has %d bytes", len(key))
 		}
 		inbox, number := string(key[:len(key)-9]), lastNumber(key)
 		m, err := decodeMail(number, raw)
@@ -223,7 +223,7 @@ func readSequence(tx *bolt.Tx) (uint64, error) {
 		return 0, nil
 	}
 	if len(v) != 8 {
-		return 0, corruptError("the sequence has %d bytes", len(v))
+		return 0, store.Corruptf("the sequence has %d bytes", len(v))
 	}
 	return binary.BigEndian.Uint64(v), nil
 }
@@ -260,7 +260,7 @@ func readBase(tx *bolt.Tx) (uint64, error) {
 		return 0, nil
 	}
 	if len(v) != 8 || binary.BigEndian.Uint64(v) >= 1<<53 {
-		return 0, corruptError("the base of the numbers is %x", v)
+		return 0, store.Corruptf("the base of the numbers is %x", v)
 	}
 	return binary.BigEndian.Uint64(v), nil
 }

@@ -8,6 +8,8 @@ import (
 	"iter"
 	"slices"
 
+	"gazetteer/store"
+
 	bolt "go.etcd.io/bbolt"
 )
 
@@ -176,7 +178,7 @@ func (q *Queue) readRecent(tx *bolt.Tx) error {
 	r := newRecent()
 	err := tx.Bucket(recentBucket).ForEach(func(key, raw []byte) error {
 		if len(key) != 8 || len(raw) < 8+5*16 {
-			return corruptError("an entry of the bucket recent has %d bytes", len(raw))
+			return store.Corruptf("an entry of the bucket recent has %d bytes", len(raw))
 		}
 		number, inbox := binary.BigEndian.Uint64(key), string(raw[8+5*16:])
 		keys, digest := seenKeys{id: seenKey{'i'}, nonce: seenKey{'n'}, sender: seenKey{'s'}}, hash{}
@@ -295,7 +297,7 @@ func (q *Queue) endMerge(tx *bolt.Tx) error {
 	}
 	for i, e := range rest {
 		if len(kept[i]) < 8 {
-			return corruptError("the bucket recent lacks envelope %d", e.number&^entryGone)
+			return store.Corruptf("the bucket recent lacks envelope %d", e.number&^entryGone)
 		}
 	}
 	if _, err := keepEntries(tx, arrivedBucket, rest); err != nil {

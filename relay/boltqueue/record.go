@@ -73,7 +73,7 @@ const receiptMark = 0
 // decodeMail reads a record. What it returns does not share memory with raw.
 func decodeMail(number uint64, raw []byte) (relay.Mail, error) {
 	if len(raw) < recordHead || binary.BigEndian.Uint32(raw[16:]) != recordChecksum(raw) {
-		return relay.Mail{}, corruptError("envelope %d does not match its checksum", number)
+		return relay.Mail{}, store.Corruptf("envelope %d does not match its checksum", number)
 	}
 	m := relay.Mail{
 		Number:   number,
@@ -85,7 +85,7 @@ func decodeMail(number uint64, raw []byte) (relay.Mail, error) {
 	for i := range fields {
 		n, w := binary.Uvarint(rest)
 		if w <= 0 || n > uint64(len(rest)-w) {
-			return relay.Mail{}, corruptError("envelope %d is cut short", number)
+			return relay.Mail{}, store.Corruptf("envelope %d is cut short", number)
 		}
 		fields[i], rest = rest[w:w+int(n):w+int(n)], rest[w+int(n):]
 	}
@@ -130,8 +130,4 @@ func (t tally) encodeTally() []byte {
 		v = binary.BigEndian.AppendUint64(v, n)
 	}
 	return v
-}
-
-func corruptError(form string, args ...any) error {
-	return fmt.Errorf("%w: "+form, append([]any{store.ErrCorrupt}, args...)...)
 }

@@ -11,6 +11,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"gazetteer/relay"
+	"gazetteer/store"
 	"gazetteer/store/boltfile"
 )
 
@@ -56,11 +57,11 @@ func decodeRules(inbox string, raw []byte) (rules relay.Rules, err error) {
 	if at := len(raw) - sumLength; at > 0 && !bytes.HasSuffix(raw, []byte("}")) {
 		text = raw[:at]
 		if string(raw[at:]) != fmt.Sprintf(" %08x", sumRecord(inbox, text)) {
-			return rules, corruptError("the rules of an inbox do not match their checksum")
+			return rules, store.Corruptf("the rules of an inbox do not match their checksum")
 		}
 	}
 	if err := json.Unmarshal(text, &rules); err != nil {
-		return rules, corruptError("the rules of an inbox: %v", err)
+		return rules, store.Corruptf("the rules of an inbox: %v", err)
 	}
 	return rules, nil
 }
@@ -102,7 +103,7 @@ func findRulesDamage(tx *bolt.Tx) error {
 		err := tx.Bucket(rulesBucket).ForEach(func(key, raw []byte) error {
 			inbox := string(key)
 			if inbox <= before {
-				return corruptError("the rules of inboxes are not in their order at %q", inbox)
+				return store.Corruptf("the rules of inboxes are not in their order at %q", inbox)
 			}
 			before = inbox
 			found++
@@ -113,7 +114,7 @@ func findRulesDamage(tx *bolt.Tx) error {
 			return err
 		}
 		if count := tx.Bucket(stateBucket).Get(rulesCountKey); len(count) == 8 && binary.BigEndian.Uint64(count) != found {
-			return corruptError("there are the rules of %d inboxes, and %d were set", found, binary.BigEndian.Uint64(count))
+			return store.Corruptf("there are the rules of %d inboxes, and %d were set", found, binary.BigEndian.Uint64(count))
 		}
 		return nil
 	})

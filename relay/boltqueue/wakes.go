@@ -9,6 +9,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"gazetteer/relay"
+	"gazetteer/store"
 	"gazetteer/store/boltfile"
 )
 
@@ -39,7 +40,7 @@ func (q *Queue) Wakes(context.Context) (relay.Wakes, error) {
 			case len(key) > 1 && key[0] == wakeHost && len(raw) == 16:
 				out.Hosts[string(key[1:])] = relay.WakeHost{Failures: int(binary.BigEndian.Uint64(raw)), Next: time.UnixMilli(int64(binary.BigEndian.Uint64(raw[8:]))).UTC()}
 			default:
-				return corruptError("an entry of the bucket wakes has the key %.20x", key)
+				return store.Corruptf("an entry of the bucket wakes has the key %.20x", key)
 			}
 			return nil
 		})

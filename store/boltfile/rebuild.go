@@ -404,7 +404,7 @@ func readFreelistSize(file *os.File) (m meta, free int, err error) {
 	}
 	m, _, problem := chooseMeta(both)
 	if problem != "" {
-		return m, 0, corruptError("the file %s", problem)
+		return m, 0, store.Corruptf("the file %s", problem)
 	}
 	page := make([]byte, pageHeaderSize+8)
 	if _, err := file.ReadAt(page, int64(m.freelist*pageSize)); err != nil {

@@ -3,7 +3,6 @@ package boltfile
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"os"
 	"sort"
 	"unsafe"
@@ -71,7 +70,7 @@ func (f *File) beginTx(writable bool) (*bolt.Tx, error) {
 
 func checkMetaPages(file *os.File, name string) error {
 	if info, err := file.Stat(); err == nil && info.Size() < 2*pageSize {
-		return corruptError("%s was cut to %d bytes while it was open", name, info.Size())
+		return store.Corruptf("%s was cut to %d bytes while it was open", name, info.Size())
 	}
 	return nil
 }
@@ -207,7 +206,7 @@ func findLeaf(b *bolt.Bucket, key []byte) (pages pageMap, leaf, before uint64, e
 			before = childPage(page, count-1)
 		}
 	}
-	return nil, 0, 0, corruptError("the tree at page %d is too deep", b.Root())
+	return nil, 0, 0, store.Corruptf("the tree at page %d is too deep", b.Root())
 }
 
 // mapPages returns the pages of the state that a bucket belongs to.
@@ -243,7 +242,7 @@ func findLeaves(b *bolt.Bucket) (pages pageMap, leaves map[uint64]bool, err erro
 		}
 		level = next
 	}
-	return nil, nil, corruptError("the tree at page %d is too deep", b.Root())
+	return nil, nil, store.Corruptf("the tree at page %d is too deep", b.Root())
 }
 
 // leafKeys returns the keys of a leaf page.
@@ -258,7 +257,7 @@ func (p pageMap) leafKeys(id uint64) ([][]byte, error) {
 		begin := uint64(at) + uint64(order.Uint32(page[at+4:]))
 		end := begin + uint64(order.Uint32(page[at+8:]))
 		if end > uint64(len(page)) {
-			return nil, corruptError("entry %d of page %d lies outside", i, id)
+			return nil, store.Corruptf("entry %d of page %d lies outside", i, id)
 		}
 		keys[i] = page[begin:end]
 	}
@@ -269,19 +268,19 @@ func (p pageMap) leafKeys(id uint64) ([][]byte, error) {
 func (p pageMap) readPage(id uint64) (page []byte, count int, err error) {
 	pages := uint64(len(p)) / pageSize
 	if id < 2 || id >= pages {
-		return nil, 0, corruptError("a page refers to page %d of %d", id, pages)
+		return nil, 0, store.Corruptf("a page refers to page %d of %d", id, pages)
 	}
 	page = p[id*pageSize:][:pageSize]
 	count = int(order.Uint16(page[10:]))
 	if order.Uint16(page[8:]) == branchPage && count == 0 {
-		return nil, 0, corruptError("branch page %d is empty", id)
+		return nil, 0, store.Corruptf("branch page %d is empty", id)
 	}
 	size := min(1+uint64(order.Uint32(page[12:])), pages-id) * pageSize
 	if page = p[id*pageSize:][:size]; pageHeaderSize+count*elementSize > len(page) {
-		return nil, 0, corruptError("page %d has %d elements, more than fit", id, count)
+		return nil, 0, store.Corruptf("page %d has %d elements, more than fit", id, count)
 	}
 	if order.Uint16(page[8:]) == branchPage && !agreesWithCount(page, count) {
-		return nil, 0, corruptError("page %d says that it has %d elements, and its list has another length", id, count)
+		return nil, 0, store.Corruptf("page %d says that it has %d elements, and its list has another length", id, count)
 	}
 	return page, count, nil
 }
@@ -303,7 +302,7 @@ func (p pageMap) checkLeafPage(id uint64) error {
 		return err
 	}
 	if !agreesWithCount(page, count) {
-		return corruptError("page %d says that it has %d entries, and its list of entries has another length", id, count)
+		return store.Corruptf("page %d says that it has %d entries, and its list of entries has another length", id, count)
 	}
 	return nil
 }
@@ -326,11 +325,7 @@ func checkPosition(c *bolt.Cursor, next, key []byte) error {
 	}
 	if next != nil && bytes.Compare(next, key) < 0 || before != nil && bytes.Compare(before, key) >= 0 ||
 		afterNext != nil && bytes.Compare(afterNext, next) <= 0 || beforeThat != nil && bytes.Compare(beforeThat, before) >= 0 {
-		return corruptError("the search for %q ends at a wrong place", key)
+		return store.Corruptf("the search for %q ends at a wrong place", key)
 	}
 	return nil
-}
-
-func corruptError(form string, args ...any) error {
-	return fmt.Errorf("%w: "+form, append([]any{store.ErrCorrupt}, args...)...)
 }

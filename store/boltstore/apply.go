@@ -159,7 +159,7 @@ func (b *batch) readCurrent(key []byte) (record, error) {
 		return record{}, err
 	}
 	if !bytes.Equal(logged, key) {
-		return record{}, corruptError("the log does not name the record %q", key)
+		return record{}, store.Corruptf("the log does not name the record %q", key)
 	}
 	return old, nil
 }

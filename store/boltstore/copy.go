@@ -7,6 +7,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"gazetteer/store"
 	"gazetteer/store/boltfile"
 )
 
@@ -56,7 +57,7 @@ func (c *copier) copyRecords(ctx context.Context, to *boltfile.Copy) error {
 			records.FillPercent = 1
 			for _, p := range page {
 				if len(p.value) < headerSize {
-					return corruptError("record %q has an impossible size", p.key)
+					return store.Corruptf("record %q has an impossible size", p.key)
 				}
 				if _, yes := c.store.isForgotten(p.key, p.value, c.horizon); yes {
 					c.dropped++
@@ -93,7 +94,7 @@ func (c *copier) copyLog(ctx context.Context, to *boltfile.Copy) error {
 			log.FillPercent = 1
 			for _, p := range page {
 				if len(p.key) != 8 {
-					return corruptError("the log has the entry %x", p.key)
+					return store.Corruptf("the log has the entry %x", p.key)
 				}
 				if binary.BigEndian.Uint64(p.key) > c.start {
 					next = nil
@@ -105,7 +106,7 @@ func (c *copier) copyLog(ctx context.Context, to *boltfile.Copy) error {
 					continue
 				}
 				if !bytes.HasPrefix(raw, p.key) {
-					return corruptError("the log and the record %q disagree on its sequence", p.value)
+					return store.Corruptf("the log and the record %q disagree on its sequence", p.value)
 				}
 				c.entries++
 				if err := log.Put(p.key, p.value); err != nil {
@@ -133,7 +134,7 @@ func (c *copier) checkDropped(file *boltfile.File, entries []copiedPair) error {
 		for _, e := range entries {
 			raw := records.Get(e.value)
 			if _, yes := c.store.isForgotten(e.value, raw, c.horizon); !yes && (len(raw) < headerSize || binary.BigEndian.Uint64(raw) <= c.start) {
-				return corruptError("the log names %q, whose record cannot be found", e.value)
+				return store.Corruptf("the log names %q, whose record cannot be found", e.value)
 			}
 		}
 		return nil
@@ -166,7 +167,7 @@ func (c *copier) CatchUp(from, to *bolt.Tx, limit int) (copied int, err error) {
 	err = boltfile.Scan(log, logKey(c.place+1), func(seq, key []byte) (bool, error) {
 		raw := records.Get(key)
 		if len(seq) != 8 || !bytes.HasPrefix(raw, seq) {
-			return false, corruptError("the log and the record %q disagree on its sequence", key)
+			return false, store.Corruptf("the log and the record %q disagree on its sequence", key)
 		}
 		if err := c.replaceRecord(newRecords, newLog, key, raw); err != nil {
 			return false, err
@@ -217,7 +218,7 @@ func (c *copier) replaceRecord(records, log *bolt.Bucket, key, raw []byte) error
 // does.
 func (c *copier) Verify(from, to *bolt.Tx) error {
 	if c.records != c.entries+c.replaced {
-		return corruptError("the copy has %d records for %d entries of the log and %d that were replaced", c.records, c.entries, c.replaced)
+		return store.Corruptf("the copy has %d records for %d entries of the log and %d that were replaced", c.records, c.entries, c.replaced)
 	}
 	last, _, err := boltfile.FindLast(from.Bucket(logBucket))
 	if err != nil {
@@ -225,7 +226,7 @@ func (c *copier) Verify(from, to *bolt.Tx) error {
 	}
 	copied, _ := to.Bucket(logBucket).Cursor().Last()
 	if !bytes.Equal(last, copied) {
-		return corruptError("the log ends with %x, its copy with %x", last, copied)
+		return store.Corruptf("the log ends with %x, its copy with %x", last, copied)
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ func readChecked(tx *bolt.Tx, key []byte) ([]byte, error) {
 	}
 	n := len(raw) - 4
 	if n < 0 || crc32.Checksum(raw[:n], castagnoli) != binary.BigEndian.Uint32(raw[n:]) {
-		return nil, corruptError("the entry %q of bucket %q does not match its checksum", key, metaBucket)
+		return nil, store.Corruptf("the entry %q of bucket %q does not match its checksum", key, metaBucket)
 	}
 	return raw[:n], nil
 }
@@ -60,7 +60,7 @@ func readHorizon(tx *bolt.Tx) (uint64, error) {
 		return 0, err
 	}
 	if len(value) != 8 {
-		return 0, corruptError("the horizon has %d bytes", len(value))
+		return 0, store.Corruptf("the horizon has %d bytes", len(value))
 	}
 	return binary.BigEndian.Uint64(value), nil
 }
@@ -71,7 +71,7 @@ func readMarks(tx *bolt.Tx) ([]mark, error) {
 		return nil, err
 	}
 	if len(value)%16 != 0 {
-		return nil, corruptError("the marks have %d bytes", len(value))
+		return nil, store.Corruptf("the marks have %d bytes", len(value))
 	}
 	var marks []mark
 	for ; len(value) > 0; value = value[16:] {

@@ -250,7 +250,7 @@ func (s *Store) readEnd(records, log *bolt.Bucket) (uint64, error) {
 		return 0, err
 	}
 	if len(last) != 8 {
-		return 0, corruptError("the log ends with the entry %x", last)
+		return 0, store.Corruptf("the log ends with the entry %x", last)
 	}
 	seq := binary.BigEndian.Uint64(last)
 	if durable, _ := s.file.Progress(); seq <= durable {

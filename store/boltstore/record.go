@@ -107,12 +107,12 @@ type record store.Record
 // the value.
 func decodeRecord(key, raw []byte) (record, error) {
 	if len(raw) < headerSize || len(raw) > headerSize+maxValue {
-		return record{}, &recordError{corruptError("record %q has an impossible size", key)}
+		return record{}, &recordError{store.Corruptf("record %q has an impossible size", key)}
 	}
 	value := raw[headerSize:]
 	sum := crc32.Update(crc32.Checksum(key, castagnoli), castagnoli, value)
 	if addStamp(sum, raw) != binary.BigEndian.Uint32(raw[sumAt:]) {
-		return record{}, &recordError{corruptError("record %q does not match its checksum", key)}
+		return record{}, &recordError{store.Corruptf("record %q does not match its checksum", key)}
 	}
 	r := record{
 		Key:     string(key),

@@ -19,7 +19,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -165,13 +164,13 @@ func (s *Store) Close() error { return s.file.Close() }
 func readLogged(records *bolt.Bucket, seq, key []byte) (r record, err error) {
 	raw := records.Get(key)
 	if raw == nil {
-		return r, corruptError("the log names %q, which has no record", key)
+		return r, store.Corruptf("the log names %q, which has no record", key)
 	}
 	if r, err = decodeRecord(key, raw); err != nil {
 		return r, err
 	}
 	if len(seq) != 8 || r.Seq != binary.BigEndian.Uint64(seq) {
-		return r, corruptError("the log and the record %q disagree on its sequence", key)
+		return r, store.Corruptf("the log and the record %q disagree on its sequence", key)
 	}
 	return r, nil
 }
@@ -215,8 +214,4 @@ func (s *Store) countUpkeep(count func(u *Upkeep)) {
 // isEnd reports whether an error is due to the end of the store or of the context.
 func isEnd(ctx context.Context, err error) bool {
 	return ctx.Err() != nil || errors.Is(err, store.ErrClosed)
-}
-
-func corruptError(form string, args ...any) error {
-	return fmt.Errorf("%w: "+form, append([]any{store.ErrCorrupt}, args...)...)
 }
