@@ -142,7 +142,12 @@ func (c *Crawler) blockHost(ctx context.Context, b Block, digests map[string]boo
 		return err
 	}
 	// The block is written first, so that nothing removed is fetched again in the meantime.
-	if _, err := c.store.Apply(ctx, store.Put(store.BlockKey(name), text)); err != nil {
+	put := store.Put(store.BlockKey(name), text)
+	_, err = c.store.Apply(ctx, put)
+	if errors.Is(err, store.ErrFull) {
+		err = c.blockOnFullDisk(ctx, b, put, digests)
+	}
+	if err != nil {
 		return fmt.Errorf("block %s: %w", name, err)
 	}
 	c.blocking.Lock()
@@ -154,25 +159,71 @@ func (c *Crawler) blockHost(ctx context.Context, b Block, digests map[string]boo
 	return nil
 }
 
+// mostRemovals limits the deletions in one write of the store.
+const mostRemovals = 5000
+
+// blockOnFullDisk stores a block together with deletions: the store accepts that on a full disk,
+// because both together free space.
+func (c *Crawler) blockOnFullDisk(ctx context.Context, b Block, put store.Write, digests map[string]bool) error {
+	names, err := c.listHosts(ctx, b)
+	if err != nil {
+		return err
+	}
+	writes, err := c.listRemovals(ctx, names, digests)
+	if err != nil {
+		return err
+	}
+	_, err = c.store.Apply(ctx, append(writes[:min(len(writes), mostRemovals)], put)...)
+	return err
+}
+
 // removeHosts deletes the records of the hosts under a block, and adds the digests of their documents
 // to digests.
 func (c *Crawler) removeHosts(ctx context.Context, b Block, digests map[string]bool) error {
+	names, err := c.listHosts(ctx, b)
+	if err != nil {
+		return err
+	}
+	writes, err := c.listRemovals(ctx, names, digests)
+	if err != nil {
+		return err
+	}
+	removed := make([]request, len(names))
+	for i, name := range names {
+		writes = append(writes, store.Delete(store.HostKey(name)))
+		removed[i] = request{host: name, remove: true}
+	}
+	for part := range slices.Chunk(writes, mostRemovals) {
+		if _, err := c.store.Apply(ctx, part...); err != nil {
+			return err
+		}
+	}
+	c.tellFrontier(removed, false)
+	return nil
+}
+
+// listHosts returns the names of the hosts under a block.
+func (c *Crawler) listHosts(ctx context.Context, b Block) ([]string, error) {
 	names := []string{b.Host}
 	if b.Subdomains {
 		for r, err := range c.store.List(ctx, store.HostPrefix+store.ReverseHost(b.Host)+".", "") {
 			if err != nil && !store.Damaged(r, err) {
-				return err
+				return nil, err
 			}
 			names = append(names, store.SplitKey(r.Key)[1])
 		}
 	}
-	const most = 5000
-	var writes []store.Write
-	for _, name := range names {
+	return names, nil
+}
+
+// listRemovals returns the deletions of what hosts published and of their states, and adds the digests
+// of their documents to digests.
+func (c *Crawler) listRemovals(ctx context.Context, hosts []string, digests map[string]bool) (writes []store.Write, err error) {
+	for _, name := range hosts {
 		for _, prefix := range []string{store.DocumentsOf(name), store.VersionsOfAll(name), store.TurnsOf(name)} {
 			for r, err := range c.store.List(ctx, prefix, "") {
 				if err != nil && !store.Damaged(r, err) {
-					return err
+					return nil, err
 				}
 				writes = append(writes, store.Delete(r.Key))
 				if digest := digestOf(r); digest != "" {
@@ -180,19 +231,8 @@ func (c *Crawler) removeHosts(ctx context.Context, b Block, digests map[string]b
 				}
 			}
 		}
-		writes = append(writes, store.Delete(store.HostKey(name)))
 	}
-	for part := range slices.Chunk(writes, most) {
-		if _, err := c.store.Apply(ctx, part...); err != nil {
-			return err
-		}
-	}
-	removed := make([]request, len(names))
-	for i, name := range names {
-		removed[i] = request{host: name, remove: true}
-	}
-	c.tellFrontier(removed, false)
-	return nil
+	return writes, nil
 }
 
 // digestOf returns the digest of the bytes that the record of a document or of a version refers to;

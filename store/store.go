@@ -131,7 +131,8 @@ var (
 	ErrUnknown = errors.New("the outcome of a write is unknown; the store accepts no more writes until it is reopened")
 	// ErrCorrupt: a record does not match its checksum, or the file is damaged.
 	ErrCorrupt = errors.New("the store is damaged")
-	// ErrFull: free space is below the floor; nothing was written.
+	// ErrFull: free space is below the floor, and the writes do not remove more than they add; nothing
+	// was written.
 	ErrFull = errors.New("not enough free disk space")
 )
 

@@ -46,7 +46,8 @@ type Request struct {
 	// Writes and Bytes are the size of the request: a group has at most 20,000 writes or 32 MiB
 	// before its last request.
 	Writes, Bytes int
-	// Frees marks a request that only deletes: it may run while the disk is full.
+	// Frees marks a request that may run while the disk is full: it only deletes, or it refuses itself
+	// with the error of [Tx.Full] if it adds more than it removes.
 	Frees bool
 }
 
@@ -55,6 +56,7 @@ type Tx struct {
 	*bolt.Tx // the group commits it; a request must not
 	seq      uint64
 	changed  bool
+	full     error
 }
 
 // NextSequence assigns the sequence of the next write.
@@ -69,6 +71,9 @@ func (tx *Tx) Sequence() uint64 { return tx.seq }
 
 // MarkChanged says that the transaction must be committed although no sequence was assigned.
 func (tx *Tx) MarkChanged() { tx.changed = true }
+
+// Full returns store.ErrFull while the disk has less free space than Options.MinFree.
+func (tx *Tx) Full() error { return tx.full }
 
 // pending is one request that waits for runCommits.
 type pending struct {
@@ -294,7 +299,7 @@ func (f *File) writeGroup(callers iter.Seq[*pending], seq uint64) (group []membe
 	var committing error
 	err = CatchDamage("write", func() error {
 		bare, err := f.beginTx(true)
-		tx := Tx{Tx: bare, seq: seq}
+		tx := Tx{Tx: bare, seq: seq, full: full}
 		if err == nil {
 			defer bare.Rollback() // does nothing after a commit
 			f.writeRoom(bare.Size())

@@ -22,6 +22,7 @@ type request struct {
 	changes []change
 	bytes   int
 	adds    bool // something besides deletions
+	growth  int  // of all records together, in bytes; set by checkRequest
 }
 
 func newRequest(writes []store.Write) (*request, error) {
@@ -66,7 +67,8 @@ func findRepeated(writes []store.Write) (key string, twice bool) {
 
 // Apply writes all or nothing, as store.Store says. A canceled ctx has an effect until the commit
 // begins; Apply waits for a commit that has begun, so that its outcome is known. store.ErrFull and
-// store.ErrCorrupt mean that nothing was written.
+// store.ErrCorrupt mean that nothing was written. While the disk is full, Apply accepts what removes
+// more than it adds.
 func (s *Store) Apply(ctx context.Context, writes ...store.Write) (uint64, error) {
 	r, err := newRequest(writes)
 	if err != nil {
@@ -74,7 +76,7 @@ func (s *Store) Apply(ctx context.Context, writes ...store.Write) (uint64, error
 	}
 	return s.file.Write(ctx, boltfile.Request{
 		Write:  func(tx *boltfile.Tx) (refused, err error) { return s.batchOf(tx).applyRequest(r) },
-		Writes: len(r.changes), Bytes: r.bytes, Frees: !r.adds,
+		Writes: len(r.changes), Bytes: r.bytes, Frees: true,
 	})
 }
 
@@ -107,6 +109,9 @@ func (b *batch) applyRequest(r *request) (refused, err error) {
 		refused = b.checkRequest(r)
 		return nil
 	})
+	if refused == nil && r.adds && r.growth >= 0 {
+		refused = b.tx.Full()
+	}
 	if err != nil || refused != nil {
 		return cmp.Or(err, refused), nil // a record that cannot be read concerns that request alone
 	}
@@ -123,7 +128,7 @@ func (b *batch) applyRequest(r *request) (refused, err error) {
 // checkRequest sets entries to the sequence of each key's entry in the log, 0 for none, and refuses
 // a request whose expectations are not met.
 func (b *batch) checkRequest(r *request) error {
-	b.entries = b.entries[:0]
+	b.entries, r.growth = b.entries[:0], 0
 	for i := range r.changes {
 		c := &r.changes[i]
 		old, err := b.readCurrent(c.key)
@@ -138,7 +143,9 @@ func (b *batch) checkRequest(r *request) error {
 			return conflictError(string(c.key), *c.expect, living)
 		}
 		b.entries = append(b.entries, old.Seq)
-		c.void = c.delete && living == 0
+		if c.void = c.delete && living == 0; !c.void {
+			r.growth += c.growth(old)
+		}
 	}
 	return nil
 }

@@ -93,6 +93,15 @@ func (c *change) setSequence(seq uint64) []byte {
 	return c.raw
 }
 
+// growth returns how many bytes the change adds to the file in the place of the old record, the zero
+// record if there is none: then the key is stored, too, in the records and in the log.
+func (c *change) growth(old record) int {
+	if old.Seq == 0 {
+		return len(c.raw) + 2*len(c.key) + 8
+	}
+	return len(c.raw) - headerSize - len(old.Value)
+}
+
 // addStamp adds flags and sequence of a raw record to the sum of key and value.
 func addStamp(sum uint32, raw []byte) uint32 {
 	sum = crc32.Update(sum, castagnoli, raw[flagsAt:flagsAt+1])

@@ -55,8 +55,8 @@ type Options struct {
 	// Log gets a line when the store was rolled back, when it fails and when it was compacted; nil
 	// for none.
 	Log *slog.Logger
-	// MinFree is the number of bytes of free disk below which Apply of anything but deletions
-	// answers store.ErrFull. 0 means 64 MiB, a negative number turns the check off.
+	// MinFree is the number of bytes of free disk below which Apply of what adds more than it
+	// removes answers store.ErrFull. 0 means 64 MiB, a negative number turns the check off.
 	MinFree int64
 	// LeaveRollback is that of boltfile.Options.
 	LeaveRollback bool

@@ -76,7 +76,7 @@ func testFloorOfFreeSpace(t *testing.T, subject Subject) {
 	if !errors.Is(err, store.ErrFull) || !strings.Contains(err.Error(), dir) {
 		t.Errorf("writing: error %v, want ErrFull with the directory", err)
 	}
-	err = h.Write(t.Context(), Change{Key: "k/0000", Delete: true}, Change{Key: "k"})
+	err = h.Write(t.Context(), Change{Key: "k/0000", Delete: true}, Change{Key: "k", Value: make([]byte, 1000)})
 	if !errors.Is(err, store.ErrFull) {
 		t.Errorf("writing and deleting: error %v", err)
 	}

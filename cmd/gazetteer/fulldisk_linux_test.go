@@ -1,0 +1,60 @@
+package main
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"gazetteer/internal/need"
+)
+
+// TestErasureOnFullDisk fills the disk of a server up to its reserve: nothing new is stored, and
+// an agent can be erased, because that frees space. When there is space, new data is stored again.
+func TestErasureOnFullDisk(t *testing.T) {
+	t.Parallel()
+	const reserve = 8 << 20
+	p := startProgramIn(t, need.Tmpfs(t, "size=64m"), "min_free_bytes=8388608")
+	run := func(want int, words ...string) string {
+		t.Helper()
+		out, code := p.cli(words...)
+		if code != want {
+			t.Fatalf("%v: exit code %d, want %d: %s", words, code, want, out)
+		}
+		return out
+	}
+	run(0, "agent", "new", "Ephemeral", "--description", strings.Repeat("A long description. ", 40))
+	run(0, "agent", "update", "--description", "A short one.")
+	airID := airIDs.FindString(run(0, "agent", "show"))
+
+	ballast := filepath.Join(p.dir, "ballast")
+	var disk syscall.Statfs_t
+	if err := syscall.Statfs(p.dir, &disk); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(ballast, make([]byte, int64(disk.Bavail)*disk.Bsize-reserve+1<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if status := p.register("Newcomer"); status != http.StatusServiceUnavailable {
+		t.Errorf("a registration: %d, want 503", status)
+	}
+	if out, code := p.cli("agent", "update", "--description", "."); code == 0 { // its history grows
+		t.Errorf("an update is stored: %s", out)
+	}
+	run(0, "agent", "deactivate", "--erase", "--yes")
+	if status, body := p.ask(http.MethodGet, "/api/v1/agents/"+airID, ""); status != http.StatusGone || strings.Contains(body, "Ephemeral") {
+		t.Errorf("the agent after its erasure: %d %s", status, body)
+	}
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	if status := p.register("Newcomer"); status != http.StatusCreated {
+		t.Errorf("a registration after space was freed: %d", status)
+	}
+	p.end(os.Interrupt)
+	if out, code := p.cli("check"); code != 0 {
+		t.Errorf("check: exit code %d: %s", code, out)
+	}
+}
