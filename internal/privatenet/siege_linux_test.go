@@ -27,8 +27,10 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/net/dns/dnsmessage"
 	"golang.org/x/sys/unix"
 
+	"gazetteer/internal/fakenet"
 	"gazetteer/internal/need"
 	"gazetteer/protocol/did"
 	"gazetteer/protocol/httpsig"
@@ -79,9 +81,11 @@ func chooseSiege() siegePlan {
 }
 
 // TestSiege attacks the unmodified program from hundreds of networks at once (SIEGE=2000 for the
-// long form): idle connections, slow bodies, streams without a reader, writes to unknown agents,
-// wrong secrets, registrations, checks of domains, and checks of the log. Meanwhile it kills the
-// program again and again and fills its disk for a while. Honest owners rotate their keys from new
+// long form): idle connections, slow bodies, streams of the status and of the changes without a
+// reader, writes to unknown agents, wrong secrets, registrations, reports, checks of domains and of the
+// log, searches, validations, requests in the name of owners of hosts, submissions, and foreign DIDs,
+// whose hosts accept connections and never answer. Meanwhile it kills the program again and again and
+// fills its disk for a while. Honest owners rotate their keys from new
 // networks; no acknowledged write is lost, only the kills end the process, and its memory is
 // bounded.
 //
@@ -153,6 +157,7 @@ type siege struct {
 	atFull      atomic.Int64 // rotations that the full disk refused
 	requests    atomic.Int64 // of strangers, answered or not
 	refused     atomic.Int64 // of those, with 429
+	invalid     atomic.Value // a request of strangers that attacks nothing, because it is malformed
 	wrongs      sync.Map     // what went wrong, by text
 	networkOf   atomic.Int64 // the next honest network
 	lasted      time.Duration
@@ -181,7 +186,7 @@ func newSiege(t *testing.T, plan siegePlan) *siege {
 func (s *siege) start() {
 	s.t.Helper()
 	// The process is left its own limits: that of open files, too.
-	c := exec.Command(filepath.Join(os.Getenv(insideDir), "gazetteer"), "serve", "--no-crawl", "--listen", s.address.String(), "--data-dir", filepath.Join(s.dir, "data"),
+	c := exec.Command(filepath.Join(os.Getenv(insideDir), "gazetteer"), "serve", "--listen", s.address.String(), "--data-dir", filepath.Join(s.dir, "data"),
 		"--set", "registry.checkpoint_copy="+filepath.Join(s.t.TempDir(), "checkpoint"))
 	c.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.dir}
 	stderr, err := os.CreateTemp(s.t.TempDir(), "stderr")
@@ -629,6 +634,7 @@ type strangers struct {
 // A strangersReport is the final report of the attackers.
 type strangersReport struct {
 	Requests, Refused int64
+	Invalid           string
 	Wrongs            map[string]int64
 }
 
@@ -667,6 +673,9 @@ func (x *strangers) recall() {
 	if err := json.Unmarshal(x.report.Bytes(), &report); err != nil || report.Requests == 0 {
 		t.Fatalf("the report of the strangers: %v: %s", err, &x.report)
 	}
+	if report.Invalid != "" {
+		t.Errorf("a request of the strangers is malformed: %s", report.Invalid)
+	}
 	x.siege.requests.Store(report.Requests)
 	x.siege.refused.Store(report.Refused)
 	for what, n := range report.Wrongs {
@@ -686,13 +695,19 @@ func beStrangers(airIDs []string) error {
 	for _, id := range airIDs {
 		victims = append(victims, &owner{airID: id})
 	}
+	closeHosts, err := openSilentHosts()
+	if err != nil {
+		return err
+	}
+	defer closeHosts()
 	ctx, lift := context.WithCancel(context.Background())
 	var all sync.WaitGroup
 	s.attack(ctx, &all, victims)
 	io.Copy(io.Discard, os.Stdin)
 	lift()
 	all.Wait()
-	report := strangersReport{s.requests.Load(), s.refused.Load(), map[string]int64{}}
+	report := strangersReport{Requests: s.requests.Load(), Refused: s.refused.Load(), Wrongs: map[string]int64{}}
+	report.Invalid, _ = s.invalid.Load().(string)
 	s.wrongs.Range(func(what, n any) bool {
 		report.Wrongs[what.(string)] = n.(*atomic.Int64).Load()
 		return true
@@ -700,19 +715,57 @@ func beStrangers(airIDs []string) error {
 	return json.NewEncoder(os.Stdout).Encode(report)
 }
 
+// openSilentHosts opens the name server of the attackers, which leads every tenth question to one
+// address and knows no answer to the others, and a server there that accepts connections and never
+// answers.
+func openSilentHosts() (closeAll func(), err error) {
+	host := netip.AddrPortFrom(netip.AddrFrom4([4]byte{11, 8, 0, 1}), 443)
+	listener, err := net.Listen("tcp", host.String())
+	if err != nil {
+		return nil, err
+	}
+	server, err := fakenet.OpenNameServer("127.0.0.1:53", func(q dnsmessage.Question, m *dnsmessage.Message) bool {
+		if rand.IntN(10) > 0 { // otherwise most clients of the attackers wait, and send little
+			return failing(dnsmessage.RCodeNameError)(0, q, m)
+		}
+		return at(host.Addr())(0, q, m)
+	})
+	if err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				io.Copy(io.Discard, conn) // until the other side has waited long enough
+			}()
+		}
+	}()
+	return func() {
+		listener.Close()
+		server.Close()
+	}, nil
+}
+
 // attack starts the attackers.
 func (s *siege) attack(ctx context.Context, all *sync.WaitGroup, victims []*owner) {
 	for range s.plan.idle {
 		all.Go(func() { s.hold(ctx, "", 0) })
 	}
-	for range s.plan.deaf {
-		all.Go(func() { s.hold(ctx, "GET /api/v1/status/stream HTTP/1.1\r\nHost: localhost\r\n\r\n", 0) })
+	for i := range s.plan.deaf {
+		path := []string{"/api/v1/status/stream", "/api/v1/changes/stream"}[i%2]
+		all.Go(func() { s.hold(ctx, "GET "+path+" HTTP/1.1\r\nHost: localhost\r\n\r\n", 0) })
 	}
 	for range s.plan.slow {
 		all.Go(func() {
 			s.hold(ctx, "POST /api/v1/agents/register HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 2000\r\n\r\n", 500*time.Millisecond)
 		})
 	}
+	document := largeDocument()
 	kinds := []func(context.Context){
 		func(ctx context.Context) {
 			s.strike(ctx, "PUT", "/api/v1/agents/AIR-0000-0000-0000", `{"description":"x"}`, "X-Agent-Secret", "x")
@@ -722,7 +775,7 @@ func (s *siege) attack(ctx context.Context, all *sync.WaitGroup, victims []*owne
 		},
 		s.strikeRegistration,
 		func(ctx context.Context) {
-			s.strike(ctx, "GET", "/api/v1/audit/verify?air_id="+victims[rand.IntN(len(victims))].airID, "")
+			s.strike(ctx, "GET", "/api/v1/audit/verify", "")
 		},
 		func(ctx context.Context) {
 			s.strike(ctx, "POST", "/api/v1/agents/"+victims[rand.IntN(len(victims))].airID+"/domains", `{"domain":"victim.example"}`, "X-Agent-Secret", "x")
@@ -734,16 +787,41 @@ func (s *siege) attack(ctx context.Context, all *sync.WaitGroup, victims []*owne
 			s.strike(ctx, "GET", "/api/v1/search?q="+strings.Repeat("every+word+", 20), "")
 		},
 		func(ctx context.Context) { s.strike(ctx, "POST", "/api/v1/challenges", "{}") },
+		func(ctx context.Context) {
+			s.strike(ctx, "POST", "/api/v1/agents/"+victims[rand.IntN(len(victims))].airID+"/reports", `{"reason":"spam","text":"x"}`)
+		},
+		func(ctx context.Context) { s.strike(ctx, "POST", "/api/v1/validate", document) },
+		func(ctx context.Context) {
+			s.strike(ctx, "POST", "/api/v1/services/"+foreignHost()+[]string{"/opt-out", "/opt-in", "/recrawl"}[rand.IntN(3)], "{}")
+		},
+		func(ctx context.Context) {
+			s.strike(ctx, "POST", "/api/v1/submissions", fmt.Sprintf(`{"hosts":[%q,%q,%q]}`, foreignHost(), foreignHost(), foreignHost()))
+		},
+		func(ctx context.Context) { s.strike(ctx, "GET", "/1.0/identifiers/did:wba:"+foreignHost(), "") },
 	}
 	for _, kind := range kinds {
-		all.Go(func() { s.strikeOften(ctx, kind) })
+		all.Go(func() { s.strikeOften(ctx, kind, time.Second*time.Duration(len(kinds))/time.Duration(s.plan.rate)) })
 	}
 }
 
-// strikeOften sends requests of one kind at its share of the rate, from many clients at once.
-func (s *siege) strikeOften(ctx context.Context, kind func(context.Context)) {
-	const kinds, together = 8, 40
-	tick := time.NewTicker(time.Second * kinds / time.Duration(s.plan.rate))
+// foreignHost returns the name of one of ten thousand hosts.
+func foreignHost() string {
+	return fmt.Sprintf("host%d.site%d.example", rand.IntN(20), rand.IntN(500))
+}
+
+// largeDocument is a document with fifty operations.
+func largeDocument() string {
+	var operations []string
+	for i := range 50 {
+		operations = append(operations, fmt.Sprintf(`{"id":"book_table_%d","description":"Books a table for some guests at a time","endpoint":"/api/tables/%d","method":"POST","returns":"a number"}`, i, i))
+	}
+	return `{"aiendpoint":"1.0","service":{"name":"Restaurant","description":"Books tables."},"capabilities":[` + strings.Join(operations, ",") + `]}`
+}
+
+// strikeOften sends requests of one kind at an interval, from many clients at once.
+func (s *siege) strikeOften(ctx context.Context, kind func(context.Context), interval time.Duration) {
+	const together = 40
+	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -776,8 +854,11 @@ func (s *siege) strike(ctx context.Context, method, path, body string, headers .
 	if err == nil && answer.status == http.StatusTooManyRequests {
 		s.refused.Add(1)
 	}
-	if answer.status >= 500 && answer.status != http.StatusServiceUnavailable {
+	switch answer.status {
+	case http.StatusInternalServerError:
 		s.complain(fmt.Sprintf("%s %.60s: %d %.300s", method, path, answer.status, answer.body))
+	case http.StatusBadRequest, http.StatusMethodNotAllowed, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity:
+		s.invalid.Store(fmt.Sprintf("%s %.60s: %d %.300s", method, path, answer.status, answer.body))
 	}
 	return answer
 }
