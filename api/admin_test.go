@@ -168,8 +168,14 @@ func TestNotReadyWithoutIndex(t *testing.T) {
 	h := newTestServer(t, options{unread: true})
 	registerAgent(t, h)
 	r := h.get("/readyz", 503)
-	if p := r.problem(t); p.Code != "not-ready" || r.Header.Get("Retry-After") != "1" {
+	if p := r.problem(t); p.Code != "not-ready" || r.Header.Get("Retry-After") != "1" || !strings.HasPrefix(p.Detail, "the index is at sequence 0, the store at ") {
 		t.Errorf("%v %s", r.Header, r.body)
+	}
+	// One cause is told once.
+	var status struct{ Work route.Work }
+	decodeInto(t, h.get("/api/v1/status", 200), &status)
+	if told := strings.Join(status.Work.Problems, "\n"); strings.Count(told, "read: ") != 1 {
+		t.Errorf("problems: %q", told)
 	}
 	h.get("/healthz", 200)
 	h.followStore()
@@ -187,7 +193,7 @@ func TestNotReadyUntilTheStatesAreThere(t *testing.T) {
 	h.publishAll("a.example")
 	states := standing.Open(standing.Options{Store: h.store, Linger: time.Millisecond})
 	h.answers.Standing = states
-	if p := h.get("/readyz", 503).problem(t); p.Code != "not-ready" || !strings.Contains(p.Detail, "the states of hosts at 0") {
+	if p := h.get("/readyz", 503).problem(t); p.Code != "not-ready" || !strings.HasPrefix(p.Detail, "the states of hosts are at sequence 0, the store at ") || strings.Contains(p.Detail, "index") {
 		t.Errorf("%+v", p)
 	}
 	h.runUntilEnd("follow the store into the states", states.Run)

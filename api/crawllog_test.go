@@ -69,7 +69,9 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("no line of a metric: %q", l)
 		}
 	}
-	for _, want := range []string{"gazetteer_ready 1", "gazetteer_crawl_hosts_known 0", "gazetteer_crawl_robots_refusals_total 0"} {
+	for _, want := range []string{"gazetteer_ready 1", "gazetteer_crawl_hosts_known 0", "gazetteer_crawl_robots_refusals_total 0",
+		`gazetteer_crawl_fetches_total{kind="ai",outcome="blocked-address"} 0`, `gazetteer_crawl_fetches_total{kind="robots",outcome="ok"} 0`,
+		`gazetteer_crawl_fetches_total{kind="canary",outcome="timeout"} 0`} {
 		if !slices.Contains(lines, want) {
 			t.Errorf("%q is missing", want)
 		}

@@ -101,14 +101,15 @@ type writeChecker interface {
 	CheckWrites() error
 }
 
-// possibleWork returns which kinds of work are possible.
+// possibleWork returns which kinds of work are possible. One cause is one problem: what follows from
+// an earlier problem is not listed.
 func (a *API) possibleWork(ready bool, log *LogStatus) route.Work {
 	states := a.StatesComplete()
 	w := route.Work{Read: ready && states, Write: true}
 	if !ready {
 		w.Problems = append(w.Problems, "read: the index is behind the store, so answers are not complete yet")
 	}
-	if !states {
+	if ready && !states {
 		w.Problems = append(w.Problems, "read: the states of hosts are behind the store, so the filter is: does not find all hosts yet")
 	}
 	if s, ok := a.Answers.Store.(writeChecker); ok && s.CheckWrites() != nil {
@@ -121,6 +122,7 @@ func (a *API) possibleWork(ready bool, log *LogStatus) route.Work {
 	case log.Halted != nil:
 		w.Problems = append(w.Problems, fmt.Sprintf("sign: the transparency log signs nothing more since %s, because %s; its operator repairs that, and then runs: gazetteer registry resume-signing",
 			log.Halted.Since.Format(time.RFC3339), haltTexts[log.Halted.Cause]))
+	case !log.Signs && !w.Write: // for the same reason
 	case !log.Signs:
 		w.Problems = append(w.Problems, "sign: the transparency log cannot sign at the moment: its disk is full, its lock does not answer, or an older copy of it is grown again")
 	default:
@@ -135,17 +137,23 @@ type readinessInput struct {
 
 func (a *API) getReadiness(_ context.Context, in *readinessInput) (*route.Output[route.Readiness], error) {
 	index, head := a.Answers.Index.Cursor(), a.Answers.Store.Head()
-	w := a.possibleWork(a.Ready.ObserveCursors(index, head), a.logStatus())
+	ready := a.Ready.ObserveCursors(index, head)
+	w := a.possibleWork(ready, a.logStatus())
 	out := route.JSON(route.Readiness{Status: "ready", Work: w, Index: index.Seq, Store: head.Seq})
 	if s := a.Answers.Standing; s != nil {
 		out.Body.States = s.Cursor().Seq
 	}
 	if !w.Read {
-		return nil, route.NewProblem(route.NotReady, fmt.Sprintf("the index is at sequence %d, the states of hosts at %d, the store at %d: answers are not complete yet", index.Seq, out.Body.States, head.Seq),
+		what, at := "the states of hosts are", out.Body.States
+		if !ready {
+			what, at = "the index is", index.Seq
+		}
+		return nil, route.NewProblem(route.NotReady, fmt.Sprintf("%s at sequence %d, the store at %d: answers are not complete yet", what, at, head.Seq),
 			"ask again in a moment").WithRetry(time.Second)
 	}
 	if in.Work == "write" && !w.Write || in.Work == "sign" && !w.Sign {
-		at := slices.IndexFunc(w.Problems, func(p string) bool { return strings.HasPrefix(p, in.Work+": ") })
+		// Without a problem of its own, the one before is the cause.
+		at := max(slices.IndexFunc(w.Problems, func(p string) bool { return strings.HasPrefix(p, in.Work+": ") }), 0)
 		return nil, route.NewProblem(route.NotReady, w.Problems[at], "read the other kinds of work at /readyz; ask again once the operator has repaired this").WithRetry(time.Minute)
 	}
 	if f := a.Answers.Feed; f != nil {

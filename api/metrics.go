@@ -4,15 +4,14 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"maps"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/VictoriaMetrics/metrics"
 
 	"gazetteer/api/operator"
 	"gazetteer/crawler"
+	"gazetteer/fetch"
 	"gazetteer/limit"
 	"gazetteer/relay"
 )
@@ -86,8 +85,8 @@ func writeCrawlMetrics(b *bytes.Buffer, m crawler.Metrics, gauge func(string, fl
 	count("robots_refusals_total", m.RobotsRefusals)
 	count("waits_total", m.Waits)
 	metrics.WriteCounterFloat64(b, "gazetteer_crawl_waited_seconds_total", m.Waited.Seconds())
-	for _, kind := range slices.Sorted(maps.Keys(m.Outcomes)) {
-		for _, outcome := range slices.Sorted(maps.Keys(m.Outcomes[kind])) {
+	for _, kind := range crawler.FetchKinds() {
+		for _, outcome := range fetch.Outcomes() { // also those that did not occur: an alert sees no first event without a zero before it
 			count(fmt.Sprintf("fetches_total{kind=%q,outcome=%q}", kind, outcome), m.Outcomes[kind][outcome])
 		}
 	}
@@ -98,7 +97,7 @@ func writeCrawlMetrics(b *bytes.Buffer, m crawler.Metrics, gauge func(string, fl
 func writeRelayMetrics(b *bytes.Buffer, s relay.Status, now time.Time) {
 	count := func(name string, value uint64) { metrics.WriteCounterUint64(b, "gazetteer_relay_"+name, value) }
 	count("accepted_total", s.Accepted)
-	for _, reason := range slices.Sorted(maps.Keys(s.Refused)) {
+	for _, reason := range relay.RefusalReasons() {
 		count(fmt.Sprintf("refused_total{reason=%q}", reason), s.Refused[reason])
 	}
 	count("pulled_total", s.Pulled)
@@ -163,9 +162,11 @@ func (a *API) writeStoreMetrics(ctx context.Context, b *bytes.Buffer, gauge func
 	metrics.WriteCounterUint64(b, "gazetteer_store_deletions_forgotten_total", uint64(u.Forgotten))
 	metrics.WriteCounterUint64(b, "gazetteer_store_compactions_total", uint64(u.Compactions))
 	metrics.WriteCounterUint64(b, "gazetteer_store_compaction_failures_total", uint64(u.Failures))
+	last := 0.0
 	if u.Compactions > 0 {
-		gauge("store_last_compaction_time_seconds", float64(u.Last.UnixNano())/1e9)
-		gauge("store_last_compaction_duration_seconds", u.LastTook.Seconds())
-		gauge("store_last_compaction_pause_seconds", u.LastPause.Seconds())
+		last = float64(u.Last.UnixNano()) / 1e9
 	}
+	gauge("store_last_compaction_time_seconds", last)
+	gauge("store_last_compaction_duration_seconds", u.LastTook.Seconds())
+	gauge("store_last_compaction_pause_seconds", u.LastPause.Seconds())
 }

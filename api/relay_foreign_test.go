@@ -173,9 +173,23 @@ func TestDraftLabel(t *testing.T) {
 	}
 }
 
+// seriesOf returns the names of the series of the metrics, with their labels.
+func seriesOf(h *testServer) map[string]bool {
+	w := httptest.NewRecorder()
+	h.api.MetricsHandler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	names := map[string]bool{}
+	for line := range strings.Lines(w.Body.String()) {
+		if name, _, ok := strings.Cut(line, " "); ok && name != "#" {
+			names[name] = true
+		}
+	}
+	return names
+}
+
 // The metrics and the status count the relay's work without naming senders or recipients.
 func TestFiguresOfTheRelay(t *testing.T) {
 	h, keys := newForeignRelay(t)
+	before := seriesOf(h)
 	alice := registerProved(t, h, 1, "")
 	for range 2 {
 		h.push(alice.CreatorDID, alice.key, partnerAnn)
@@ -200,6 +214,17 @@ func TestFiguresOfTheRelay(t *testing.T) {
 	} {
 		if !strings.Contains(w.Body.String(), "\ngazetteer_relay_"+line+"\n") {
 			t.Errorf("the metrics lack gazetteer_relay_%s", line)
+		}
+	}
+	// Every series exists before its first event.
+	for name := range seriesOf(h) {
+		if !before[name] {
+			t.Errorf("the series %s began with its first event", name)
+		}
+	}
+	for _, name := range []string{`gazetteer_relay_refused_total{reason="relay_unavailable"}`, "gazetteer_store_last_compaction_pause_seconds"} {
+		if !before[name] {
+			t.Errorf("the series %s is missing", name)
 		}
 	}
 	status := h.request("GET", "/api/v1/status", "")

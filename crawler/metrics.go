@@ -4,6 +4,7 @@ import (
 	"maps"
 	"time"
 
+	"gazetteer/document"
 	"gazetteer/fetch"
 )
 
@@ -38,6 +39,15 @@ func (c *Crawler) Metrics() Metrics {
 		m.Outcomes[kind] = maps.Clone(counts)
 	}
 	return m
+}
+
+// FetchKinds returns the kinds of fetches: documents, robots.txt and the random path.
+func FetchKinds() []string {
+	kinds := []string{fetch.KindRobots, kindCanary}
+	for _, f := range document.Formats {
+		kinds = append(kinds, string(f.Kind))
+	}
+	return kinds
 }
 
 // countVisit adds a visit. c.mu is held.

@@ -37,6 +37,13 @@ const (
 	CatchAll         Outcome = "catch-all" // the host answers every path alike, so this is not a document
 )
 
+// Outcomes returns all outcomes.
+func Outcomes() []Outcome {
+	return []Outcome{OK, Unchanged, Absent, Forbidden, RefusedByRobots, TooLarge, InsecureRedirect, TooManyRedirects, BadRedirect, BadMediaType,
+		OtherFormat, Unreadable, BlockedAddress, BadAddress, BadHost, TLSFailed, DNSFailed, Timeout, Unreachable, Throttled, ServerError, BadStatus,
+		OptedOut, CatchAll}
+}
+
 // A Fetch is one request, including its redirects, and its result. It is also a value if it failed.
 type Fetch struct {
 	Kind    string  `json:"kind"` // a document.Kind, or "robots"

@@ -67,6 +67,20 @@ func (m *metrics) countPush(err error) {
 	m.refused[reason]++
 }
 
+// RefusalReasons returns all reasons in [Metrics.Refused].
+func RefusalReasons() []string {
+	reasons := []string{
+		"blocked_by_recipient", "evidence_required", "id", "other", "rate_limited", "recipient_gone", "recipient_unresolved", "relay_unavailable",
+		"replay_window_full", "sender_blocked", "unknown_recipient",
+		// Refusals of the transport, before Accept.
+		"bad_body", "body_timeout", "empty_body", "invalid_json", "missing_from", "missing_id", "payload_too_large", "unsupported_encoding",
+	}
+	for _, rule := range a2a.Rules() {
+		reasons = append(reasons, rule.Code)
+	}
+	return reasons
+}
+
 // CountRefusal counts a push that a transport refused before Accept, such as one with a body that is
 // too large.
 func (r *Relay) CountRefusal(err error) { r.metrics.countPush(err) }

@@ -54,8 +54,8 @@ type Work struct {
 	Read  bool `json:"read" doc:"the index is complete: answers may be relied on"`
 	Write bool `json:"write" doc:"changes are accepted"`
 	Sign  bool `json:"sign" doc:"the transparency log signs what is written"`
-	// Problems lists why something is not possible, one reason a line.
-	Problems []string `json:"problems,omitempty" doc:"why something is not possible"`
+	// Problems lists why something is not possible, one cause a line.
+	Problems []string `json:"problems,omitempty" doc:"why something is not possible, each cause once"`
 }
 
 // A Readiness is how far the index and the other followers follow the store, and which work is
