@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"gazetteer/fetch"
 	"gazetteer/internal/exit"
 	"gazetteer/internal/nearest"
 )
@@ -41,6 +42,15 @@ func ExactArgs(n int, what string) cobra.PositionalArgs {
 		}
 		return nil
 	}
+}
+
+// OneHost requires exactly one argument, the name of a public host.
+func OneHost(c *cobra.Command, args []string) error {
+	if err := ExactArgs(1, "one HOST")(c, args); err != nil {
+		return err
+	}
+	_, err := fetch.CheckHost(args[0])
+	return err
 }
 
 // MaxArgs accepts at most n arguments.

@@ -18,6 +18,7 @@ type problem struct {
 	Title  string `json:"title"`
 	Detail string `json:"detail"`
 	Help   string `json:"help"`
+	Rule   string `json:"rule"` // that the value breaks
 	Error  any    `json:"error"`
 	Where  struct {
 		Parameter string `json:"parameter"`
@@ -74,6 +75,9 @@ func (p problem) parameterName() string {
 // nothing to show.
 const blockedHostCode = "blocked-host"
 
+// airIDRule is the rule that a malformed AIR ID breaks.
+const airIDRule = "air-id"
+
 // StatusError converts a refusal to an error with the command's exit code.
 func StatusError(status int, body []byte) error {
 	var p problem
@@ -88,6 +92,8 @@ func StatusError(status int, body []byte) error {
 	switch {
 	case status < 400: // see followOnlyReads
 		return exit.Networkf("%s: a command that changes something follows no redirect; name the address in --server that it leads to", text)
+	case status == http.StatusNotFound && p.Rule == airIDRule: // malformed, and not only unknown
+		return &exit.Error{Code: exit.Usage, Err: errors.New(text)}
 	case status == http.StatusNotFound, status == http.StatusGone, p.Code == blockedHostCode:
 		return &exit.Error{Code: exit.NotFound, Err: errors.New(text)}
 	case status < 500 && status != http.StatusTooManyRequests:

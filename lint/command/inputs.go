@@ -296,4 +296,4 @@ var hostSilence = []fetch.Outcome{fetch.DNSFailed, fetch.Unreachable, fetch.Time
 
 // noAnswer lists the outcomes that say nothing about a document: no answer, or no permission to
 // ask.
-var noAnswer = []fetch.Outcome{fetch.DNSFailed, fetch.Unreachable, fetch.Timeout, fetch.RefusedByRobots, fetch.BlockedAddress, fetch.BadHost}
+var noAnswer = []fetch.Outcome{fetch.DNSFailed, fetch.Unreachable, fetch.Timeout, fetch.RefusedByRobots, fetch.BlockedAddress, fetch.BadAddress, fetch.BadHost}

@@ -158,6 +158,9 @@ func (k *keyring) createKey(path string, owner did.Web, encrypted bool) (ed25519
 	if errors.Is(err, fs.ErrExist) {
 		return nil, exit.Usagef("%s is there already and is not overwritten: move it away, or name another file with --key", path)
 	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, exit.Usagef("--key %s: there is no directory %s", path, filepath.Dir(path))
+	}
 	return key, err
 }
 

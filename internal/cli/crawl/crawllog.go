@@ -39,7 +39,7 @@ what this crawler does.
   gazetteer --json crawl-log www.example.com
 
 Times are in UTC. Exit code 1 if the host is unknown.`,
-		Args: cli.ExactArgs(1, "one HOST"),
+		Args: cli.OneHost,
 		RunE: func(c *cobra.Command, args []string) error {
 			if limit < 1 {
 				return exit.Usagef("--limit %d: want 1 or more", limit)

@@ -29,7 +29,7 @@ run the command again.
   gazetteer --server https://registry.example opt-out www.example.com
 
 Exit code 1 until the registry finds the value. gazetteer opt-in reverses it.`,
-		Args: cli.ExactArgs(1, "one HOST"),
+		Args: cli.OneHost,
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.WithServer(c.Context(), cli.Read, func(server *cli.Client) error {
 				return a.sendOwnerRequest(c.Context(), server, owner.OptOut, args[0], subdomains)
@@ -50,7 +50,7 @@ run shows the value to publish; publish it, and run the command again.
   gazetteer opt-in www.example.com
 
 Exit code 1 until the registry finds the value.`,
-		Args: cli.ExactArgs(1, "one HOST"),
+		Args: cli.OneHost,
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.WithServer(c.Context(), cli.Read, func(server *cli.Client) error {
 				return a.sendOwnerRequest(c.Context(), server, owner.OptIn, args[0], false)

@@ -54,6 +54,8 @@ again. The backup contains private keys: keep it as safe as the data directory.`
 				dir = filepath.Join(temporary, "backup")
 			} else if a.Server == "" && cli.FileExists(dir) {
 				return exit.Usagef("%s exists already: a backup needs a new directory", args[0])
+			} else if parent := filepath.Dir(dir); a.Server == "" && !cli.FileExists(parent) {
+				return exit.Usagef("there is no directory %s: make it, or mount its disk", parent)
 			}
 			return a.withOperator(c.Context(), func(server *cli.Client) error {
 				var r operator.BackupResult
@@ -127,6 +129,8 @@ server says so at its start and signs nothing that contradicts it.`,
 				if err := backup.ReadTar(a.In, from); err != nil {
 					return classifyDamage(err)
 				}
+			} else if !cli.FileExists(from) {
+				return exit.Usagef("there is no directory %s", from)
 			}
 			m, err := backup.Restore(c.Context(), from, config.DataDir, a.newPartProgress("checking"))
 			if err != nil {
@@ -160,6 +164,9 @@ No server may run on the directory. Exit code 1 means that something is damaged.
 		Example: "  gazetteer check\n  gazetteer check --json",
 		Args:    cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if a.Server != "" {
+				return cli.UsageError(c, "check reads the data directory of a server that does not run: leave --server out")
+			}
 			config, err := a.Config()
 			if err != nil {
 				return err

@@ -39,7 +39,7 @@ func (a *verbs) blockCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "block HOST", Short: "Stop visiting a host, and remove its documents",
 		Example: "  gazetteer crawler block www.example.com\n  gazetteer crawler block --subdomains --why 'its owner wrote to us' example.com",
-		Args:    cli.ExactArgs(1, "one HOST"),
+		Args:    cli.OneHost,
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withOperator(c.Context(), func(server *cli.Client) error {
 				var b crawler.Block
@@ -62,7 +62,7 @@ func (a *verbs) unblockCommand() *cobra.Command {
 		Use: "unblock HOST", Short: "Allow visits to a host again, no matter who blocked it",
 		Long: `Unblock allows visits to a host again, even if its owner blocked it. The next visit
 begins when somebody names the host, for example with: gazetteer crawl HOST`,
-		Args: cli.ExactArgs(1, "one HOST"),
+		Args: cli.OneHost,
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withOperator(c.Context(), func(server *cli.Client) error {
 				var left operator.BlockList
@@ -131,7 +131,7 @@ func (a *verbs) recrawlCommand() *cobra.Command {
 		Long: `Recrawl makes the running server visit a known host again, within the intervals that
 hold for every visit. On the socket of the data directory or over admin_listen it is
 possible at any time; over another address, as for everybody, once in 10 minutes.`,
-		Args: cli.ExactArgs(1, "one HOST"),
+		Args: cli.OneHost,
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.WithServer(c.Context(), cli.Operate, func(server *cli.Client) error {
 				var s answer.Submission

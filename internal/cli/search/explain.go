@@ -34,7 +34,7 @@ visit would do, and when the next one is due. Times are in UTC.
   gazetteer --json explain www.example.com
 
 Exit code 1 if the host is unknown.`,
-		Args: cli.ExactArgs(1, "one HOST"),
+		Args: cli.OneHost,
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.WithServer(c.Context(), cli.Read, func(server *cli.Client) error { return a.explainHost(c.Context(), server, args[0]) })
 		},

@@ -220,7 +220,7 @@ documents, and the result of the last visit.
   gazetteer show www.example.com
 
 Exit code 1 if the host is unknown.`,
-		Args: cli.ExactArgs(1, "one HOST"),
+		Args: cli.OneHost,
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.WithServer(c.Context(), cli.Read, func(server *cli.Client) error { return a.showService(c.Context(), server, args[0]) })
 		},

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"gazetteer/fetch"
 	"gazetteer/index"
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
@@ -155,9 +154,6 @@ func (a *verbs) explainUnknownHost(ctx context.Context, c *cli.Client, host stri
 	var e *exit.Error
 	if !errors.As(err, &e) || e.Code != exit.NotFound {
 		return err
-	}
-	if _, wrong := fetch.CheckHost(host); wrong != nil {
-		return &exit.Error{Code: exit.Usage, Err: err}
 	}
 	if !strings.HasPrefix(err.Error(), "nothing is known of") {
 		return err
