@@ -1,6 +1,7 @@
 package index
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
@@ -47,19 +48,12 @@ func (s *searcher) correctSpelling() (*Correction, error) {
 		if len(correction.Words) == maxCorrections || !spelling.IsCorrectable(word) || i > 0 && asked != word && asked != strings.ToUpper(word) {
 			continue
 		}
-		unknown, err := s.isUnknown(word)
+		used, err := s.correctionOf(word)
 		if err != nil {
 			return nil, err
 		}
-		if !unknown && (isWord(word) || len(tokens.Tokenize(s.index.analyzer, word)) == 0) {
-			continue // it is spelt right, or nothing looks for it
-		}
-		used, err := s.view.NearestSpelling(word)
-		if err != nil {
-			return nil, err
-		}
-		if used == "" || !unknown && (!isVerb(used) || tokens.StemOf(used) != tokens.StemOf(word)) {
-			continue // the stem finds the same, but a verb is read in its right form: delet
+		if used == "" {
+			continue
 		}
 		correction.Words = append(correction.Words, correctedWord{asked, used})
 		fields[i] = strings.Replace(field, asked, used, 1)
@@ -79,6 +73,78 @@ func (s *searcher) correctSpelling() (*Correction, error) {
 	}
 	s.request = request
 	return &correction, nil
+}
+
+// correctionOf returns the word to use instead of a misspelt one, "" for a word that is spelt right or
+// has no likely correction.
+func (s *searcher) correctionOf(word string) (string, error) {
+	unknown, err := s.isUnknown(word)
+	if err != nil {
+		return "", err
+	}
+	inDictionary := isWord(word)
+	if !unknown && (inDictionary && !isRare(word) || len(tokens.Tokenize(s.index.analyzer, word)) == 0) {
+		return "", nil // it is spelt right, or nothing looks for it
+	}
+	used, err := s.view.NearestSpelling(word)
+	if err != nil || used.Text == "" || unknown {
+		return used.Text, err
+	}
+	if !inDictionary && tokens.StemOf(used.Text) == tokens.StemOf(word) {
+		if isVerb(used.Text) {
+			return used.Text, nil // the stem finds the same, but a verb is read in its right form: delet
+		}
+		return "", nil
+	}
+	// A wrong form of a frequent word: it may be in a few texts, or its stem may be that of another word.
+	if used.Cost > 1 || used.Frequency < minCorrected || !isWord(used.Text) {
+		return "", nil
+	}
+	written, err := s.view.HasForm(word)
+	if err != nil {
+		return "", err
+	}
+	if !written && !inDictionary {
+		return used.Text, nil // recipie, which has the stem of recipient
+	}
+	own, err := s.frequencyOf(tokens.Tokenize(s.index.analyzer, word))
+	if err != nil || used.Cost > maxFormCost || own*minCorrected > used.Frequency {
+		return "", err
+	}
+	return used.Text, nil // calender, adress
+}
+
+const (
+	// minCorrected is the minimum number of operations that have the correction of a wrong form, and how
+	// many times as many they must be.
+	minCorrected = 5
+	// maxFormCost is the maximum cost of the correction of a wrong form that a text or the dictionary has:
+	// a letter that is doubled, swapped or sounds alike.
+	maxFormCost = 0.7
+)
+
+// rareUses is the maximum number of uses of a word in the dictionary's explanations that says that it
+// is rare.
+const rareUses = 1
+
+// isRare reports whether the dictionary has a word that is hardly used (calender), or takes it for a
+// form of a verb that it is not (shiping).
+func isRare(word string) bool {
+	u := english.Lookup(word)
+	if !u.Known() {
+		return english.Singular(word) == "" && !slices.ContainsFunc(english.Base(word), func(base string) bool {
+			return base+"ing" != word && base+"ed" != word || !endsShort(base)
+		})
+	}
+	return u.NounCount == 0 && u.VerbCount == 0 && u.AdjectiveCount == 0 && !u.Modern && u.Written <= rareUses &&
+		len(english.Base(word)) == 0 && english.Singular(word) == ""
+}
+
+// endsShort reports whether a verb ends with a short vowel and a consonant, which its forms double: ship.
+func endsShort(verb string) bool {
+	n := len(verb)
+	const vowels, undoubled = "aeiou", "wxy"
+	return n >= 3 && !strings.Contains(vowels, verb[n-3:n-2]) && strings.Contains(vowels, verb[n-2:n-1]) && !strings.Contains(vowels+undoubled, verb[n-1:])
 }
 
 // correctHangul replaces the Korean words that neither the table of translations nor the index

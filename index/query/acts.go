@@ -128,7 +128,12 @@ func (a *Act) readIdiom(e *expression, clause []string) {
 	if a.Verb != "" && slices.ContainsFunc(stands, func(w string) bool { return strings.HasPrefix(w, a.Verb) || tokens.StemOf(w) == tokens.StemOf(a.Verb) }) {
 		return // rent a car: car rental
 	}
-	words := append(stands, lowerWords(clause[e.length:])...)
+	words := stands
+	for i, w := range lowerWords(clause) {
+		if i >= e.length || e.gaps&(1<<i) != 0 {
+			words = append(words, w)
+		}
+	}
 	a.Verb, a.Wanted = parseImperative(words)
 	a.Ends = endsSomething(words, 0)
 	if a.Object = ""; a.Ends {

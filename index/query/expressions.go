@@ -111,67 +111,136 @@ func (p *pattern) firstWords() (words []string) {
 	return words
 }
 
-// match returns the number of words of the longest beginning of words that parts match, 0 for none.
-func match(parts [][][]string, words []string) int {
-	longest := 0
-	var visit func(part, at int)
-	visit = func(part, at int) {
-		if part == len(parts) {
-			longest = max(longest, at)
-			return
-		}
-		for _, alternative := range parts[part] {
-			if end := at + len(alternative); end <= len(words) && slices.Equal(words[at:end], alternative) {
-				visit(part+1, end)
-			}
-		}
-	}
-	visit(0, 0)
-	return longest
+// maxGap is the maximum number of words in a gap of a pattern.
+const maxGap = 4
+
+// A gap stands for a few words of any kind in a pattern, and somebody for one that refers to a
+// person or a thing: put * online, drop somebody a line.
+const (
+	gap      = "*"
+	somebody = "@"
+)
+
+// referents are the words that the mark of somebody stands for.
+var referents = strings.Fields("everybody everyone he her hers him his it its me mine my our ours she someone somebody that their them these they this those us we your")
+
+// A matched is a beginning of words that a pattern matches.
+type matched struct {
+	length, literals int    // words of the beginning, and those of them that are not in a gap
+	gaps             uint64 // a bit for each word in a gap
+	stands           string
 }
 
-// longestExpression returns the length of the longest expression that words begin with, 0 for none,
-// and the words that it stands for. Of several of one length the first of the file counts, but
-// one that says too little counts before all others.
-func longestExpression(words []string) (length int, stands string) {
+// A matcher matches patterns with words of a clause.
+type matcher struct {
+	words []string
+	ends  []bool // for each word, whether a phrase ends with it
+	best  matched
+}
+
+// match finds the match of parts with most literal words.
+func (m *matcher) match(parts [][][]string, at int, found matched) {
+	if len(parts) == 0 {
+		if found.length = at; found.literals > m.best.literals {
+			m.best = found
+		}
+		return
+	}
+	for _, alternative := range parts[0] {
+		m.matchWords(alternative, parts[1:], at, found)
+	}
+}
+
+// matchWords matches the words of an alternative, and then the parts that follow it.
+func (m *matcher) matchWords(sequence []string, rest [][][]string, at int, found matched) {
+	for i, word := range sequence {
+		switch {
+		case word == gap:
+			for n := 1; n <= maxGap && at+n <= min(len(m.words), 64); n++ {
+				found.gaps |= 1 << (at + n - 1)
+				m.matchWords(sequence[i+1:], rest, at+n, found)
+				if m.ends[at+n-1] {
+					return
+				}
+			}
+			return
+		case at >= len(m.words) || m.words[at] != word && (word != somebody || !slices.Contains(referents, m.words[at])):
+			return
+		}
+		at, found.literals = at+1, found.literals+1
+	}
+	m.match(rest, at, found)
+}
+
+// longestExpression returns the expression that words begin with, of length 0 for none. The one with
+// most words counts, of several with as many the first of the file, but one that says too little
+// counts before all others. ends tells for each word whether a phrase ends with it.
+func longestExpression(words []string, ends []bool) (longest matched) {
 	for _, p := range everydayExpressions()[words[0]] {
-		n := match(p.parts, words)
-		if n > length || n == length && n > 0 && p.stands == nothing {
-			length, stands = n, p.stands
+		m := matcher{words: words, ends: ends}
+		m.match(p.parts, 0, matched{stands: p.stands})
+		if n := m.best.literals; n > longest.literals || n == longest.literals && n > 0 && p.stands == nothing {
+			longest = m.best
 		}
 	}
-	return length, stands
+	return longest
 }
 
 // An expression is a part of a request that stands for other words.
 type expression struct {
-	start, length int // among the fields of the request
-	stands        string
+	matched
+	start int // among the fields of the request
+}
+
+// own calls f with each place of the words of the expression that are not in a gap.
+func (e *expression) own(f func(at int)) {
+	for i := range e.length {
+		if e.gaps&(1<<i) == 0 {
+			f(e.start + i)
+		}
+	}
 }
 
 // findExpressions finds the expressions in the words of a request, the longest at each place, and
 // lowers the weights of the words of those of several words. Arguments are none, and a request that
 // says the first of the words that services use needs no other ones.
-func findExpressions(lower []string, weights []float32, from int, clauses []int) []expression {
+func findExpressions(fields, lower []string, weights []float32, from int, clauses []int) []expression {
 	var found []expression
+	table := everydayExpressions()
+	ends := make([]bool, len(lower))
+	for i := range lower {
+		ends[i] = strings.ContainsAny(lastRune(fields[i]), ",;:.!?")
+	}
 	for i := from; i < len(lower); i++ {
 		end := i + 1
 		for end < len(lower) && clauses[end] == clauses[i] {
 			end++
 		}
-		n, stands := longestExpression(lower[i:end])
-		if singular := english.Singular(lower[i]); n == 0 && singular != "" {
-			n, stands = longestExpression([]string{singular})
+		var e expression
+		if table[lower[i]] != nil {
+			e = expression{longestExpression(lower[i:end], ends[i:end]), i}
 		}
-		about, _, _ := strings.Cut(stands, " ")
-		if n == 0 || stands == nothing || slices.Max(weights[i:i+n]) < 1 || n > 1 && slices.Contains(lower[i:end], about) {
+		if e.length == 0 {
+			if singular := english.Singular(lower[i]); singular != "" && table[singular] != nil {
+				e = expression{longestExpression([]string{singular}, ends[i:i+1]), i}
+			}
+		}
+		about, _, _ := strings.Cut(e.stands, " ")
+		if e.length == 0 || e.stands == nothing || e.length > 1 && slices.Contains(lower[i:end], about) {
 			continue
 		}
-		found = append(found, expression{i, n, stands})
-		for k := i; n > 1 && k < i+n; k++ {
-			weights[k] *= idiomWeight
+		strong := false // a word that is no argument
+		e.own(func(at int) { strong = strong || weights[at] >= 1 })
+		if !strong {
+			continue
 		}
-		i += n - 1
+		found = append(found, e)
+		if e.length > 1 {
+			e.own(func(at int) { weights[at] *= idiomWeight })
+		}
+		for i++; i < e.start+e.length && e.gaps&(1<<(i-e.start)) == 0; i++ {
+		}
+		i--
 	}
 	return found
 }
@@ -184,7 +253,16 @@ func (r *Request) addExpressions(a analysis.Analyzer, found []expression, fields
 		if e.length == 1 || len(stands) == 0 || r.hasStem(stands[0].Stem, clauses[e.start]) {
 			continue
 		}
-		asked := strings.TrimFunc(strings.Join(fields[e.start:e.start+e.length], " "), unicode.IsPunct)
+		var words []string
+		for i, w := range fields[e.start : e.start+e.length] {
+			switch inGap := e.gaps&(1<<i) != 0; {
+			case !inGap:
+				words = append(words, w)
+			case words[len(words)-1] != "…":
+				words = append(words, "…")
+			}
+		}
+		asked := strings.TrimFunc(strings.Join(words, " "), unicode.IsPunct)
 		r.Words = append(r.Words, Word{Asked: asked, Meanings: stands, Clause: clauses[e.start], Weight: expressionWeight, Expression: true})
 	}
 }

@@ -53,7 +53,8 @@ func ParseRequest(a analysis.Analyzer, text string) Request {
 	weighEnds(fields, lower, weights, from)
 	weighContents(lower, weights, from, clauses)
 	weighLightVerbs(lower, weights, from, clauses)
-	expressions := findExpressions(lower, weights, from, clauses)
+	weighChoosing(lower, weights, from)
+	expressions := findExpressions(fields, lower, weights, from, clauses)
 	forbidden := make([]bool, to) // words of prohibitions
 	for _, s := range findProhibitions(fields[from:to]) {
 		if s.end-s.start == to-from {
@@ -104,6 +105,7 @@ func ParseRequest(a analysis.Analyzer, text string) Request {
 	r.addQuestions(a, fields, from, clauses)
 	r.addQuantities(a, lower, fields, clauses, from)
 	r.addConversion(a, lower, from, clauses)
+	r.addValues(a, fields, lower, from, clauses)
 	r.addMedium(a, lower, from, clauses)
 	r.addRenouncement(a, lower[from:])
 	r.addTranslation(a, lower)

@@ -135,3 +135,81 @@ func weighContents(lower []string, weights []float32, from int, clauses []int) {
 
 // maxPlace bounds the words from "to" to the end of the name of a place.
 const maxPlace = 4
+
+// choosing are words that choose between things and do not say which kind they are.
+var choosing = strings.Fields("another any best better cheap cheaper cheapest closest different easiest fastest favourite favorite good last latest nearest new newest next nice other quickest some top")
+
+// choosingWeight is the factor of the weight of a word that only chooses: the cheapest flight is about
+// flights.
+const choosingWeight = 0.5
+
+// weighChoosing lowers the weights of words that only choose, if the thing follows.
+func weighChoosing(lower []string, weights []float32, from int) {
+	for i := from; i+1 < len(lower); i++ {
+		if weights[i] == 1 && slices.Contains(choosing, lower[i]) && !slices.Contains(prepositions, lower[i+1]) {
+			weights[i] *= choosingWeight
+		}
+	}
+}
+
+// kindsOfFiles are the words for what a file has, by the ending of its name.
+var kindsOfFiles = map[string]string{
+	"pdf": "pdf document", "doc": "document file", "docx": "document file", "odt": "document file", "rtf": "document file", "txt": "text file", "md": "text file",
+	"mp3": "audio", "wav": "audio", "m4a": "audio", "ogg": "audio", "flac": "audio", "aac": "audio", "mp4": "video", "mov": "video", "avi": "video", "mkv": "video", "webm": "video",
+	"jpg": "image photo", "jpeg": "image photo", "png": "image photo", "gif": "image gif", "webp": "image photo", "heic": "image photo", "tif": "image scan", "tiff": "image scan",
+	"svg": "image", "csv": "file csv", "xls": "spreadsheet file", "xlsx": "spreadsheet file", "pptx": "presentation file", "zip": "archive file", "ics": "calendar event",
+	"html": "html page", "htm": "html page", "epub": "book file",
+}
+
+// kindOfValue returns the words for the kind of thing that a value is, "" if it does not tell: a file
+// by its name, a page by its address.
+func kindOfValue(field string) string {
+	field = strings.TrimFunc(field, func(r rune) bool { return r != '/' && unicode.IsPunct(r) })
+	if strings.HasPrefix(field, "http://") || strings.HasPrefix(field, "https://") {
+		return "url page"
+	}
+	name, ending := "", ""
+	if dot := strings.LastIndexByte(field, '.'); dot > 0 {
+		name, ending = field[:dot], strings.ToLower(field[dot+1:])
+	}
+	if strings.Contains(name, "@") {
+		return ""
+	}
+	return kindsOfFiles[ending]
+}
+
+// domainWords say that a host in a request is meant as a domain.
+var domainWords = strings.Fields("available belong belongs bought buy dns expire expires free own owned owner owns register registered registrant registrar renew taken whois")
+
+// isHost reports whether a word is the name of a host: acme.org. A word with a stop in its middle may be
+// one, but no number, file or abbreviation is.
+func isHost(field string) bool {
+	field = strings.TrimFunc(strings.ToLower(field), func(r rune) bool { return unicode.IsPunct(r) })
+	name, ending, ok := strings.Cut(field, ".")
+	if at := strings.LastIndexByte(ending, '.'); at >= 0 {
+		ending = ending[at+1:]
+	}
+	return ok && len(name) > 2 && len(ending) > 1 && isLetters(ending) && !strings.ContainsAny(field, "@/:()") && kindsOfFiles[ending] == "" &&
+		strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
+}
+
+// addValues adds the words for what values are: the file report.docx is a document.
+func (r *Request) addValues(a analysis.Analyzer, fields, lower []string, from int, clauses []int) {
+	for i := from; i < len(lower); i++ {
+		kind := kindOfValue(fields[i])
+		if kind == "" && isHost(fields[i]) && slices.ContainsFunc(lower, func(w string) bool { return slices.Contains(domainWords, w) }) {
+			kind = "domain"
+		}
+		about, _, _ := strings.Cut(kind, " ")
+		if kind == "" || slices.Contains(lower, about) {
+			continue
+		}
+		asked := strings.TrimFunc(fields[i], unicode.IsPunct)
+		for k := range r.Words {
+			if w := &r.Words[k]; w.Asked == asked && w.Clause == clauses[i] {
+				w.Weight, w.Identifies, w.Name = min(w.Weight, valueWeight), true, false
+			}
+		}
+		r.Words = append(r.Words, Word{Asked: asked, Meanings: tokens.Tokenize(a, kind), Clause: clauses[i], Weight: questionWeight})
+	}
+}

@@ -98,6 +98,12 @@ func (l *WordList) findWord(word string) (found string, ok bool) {
 	return l.words[from+i], true
 }
 
+// Has reports whether the list has a word. [IsCorrectable] must be true for it.
+func (l *WordList) Has(word string) bool {
+	_, ok := l.findWord(word)
+	return ok
+}
+
 // letterMask returns the letters of a word, 0 when it has other characters.
 func letterMask(word string) uint32 {
 	var mask uint32
@@ -113,9 +119,12 @@ func letterMask(word string) uint32 {
 
 // The costs of typing errors, in edits.
 const (
-	swapCost        = 0.6 // of two swapped letters, the most common error
-	soundCost       = 0.7 // of a letter that can sound like the right one
-	firstLetterCost = 0.5 // of a wrong first letter, besides the edit
+	doubleCost      = 0.5  // of letters that are doubled or should be
+	swapCost        = 0.6  // of two swapped letters
+	soundCost       = 0.7  // of a letter that can sound like the right one
+	vowelCost       = 0.85 // of a missing vowel
+	missingCost     = 0.95 // of another missing letter
+	firstLetterCost = 0.5  // of a wrong first letter, besides the edit
 )
 
 // A Correction is a word near a misspelt word, and the cost of the errors between them, in edits.
@@ -146,15 +155,7 @@ func (l *WordList) AppendNear(to []Correction, word string) []Correction {
 			}
 			w := l.words[start+i]
 			if d := editDistance(word, w, allowed); d <= allowed {
-				cost := float64(d)
-				switch {
-				case d != 1 || len(word) != len(w):
-				case mask == m:
-					cost = swapCost
-				case soundsAlike(word, w):
-					cost = soundCost
-				}
-				to = append(to, Correction{w, cost})
+				to = append(to, Correction{w, costOf(word, w, d)})
 			}
 		}
 	}
@@ -170,6 +171,46 @@ func (l *WordList) AppendNear(to []Correction, word string) []Correction {
 	}
 	slices.SortFunc(to[before:], Correction.Compare)
 	return to[:min(len(to), before+maxCandidates)]
+}
+
+// costOf returns the cost of the errors between a misspelt word and a word that is some edits away.
+func costOf(word, right string, edits int) float64 {
+	switch {
+	case edits == 0:
+		return 0
+	case differInDoubles(word, right):
+		return doubleCost
+	case edits > 1:
+	case len(word) == len(right) && letterMask(word) == letterMask(right):
+		return swapCost
+	case len(word) == len(right) && soundsAlike(word, right):
+		return soundCost
+	case len(word) < len(right):
+		at := 0
+		for at < len(word) && word[at] == right[at] {
+			at++
+		}
+		if strings.IndexByte("aeiou", right[at]) >= 0 {
+			return vowelCost
+		}
+		return missingCost
+	}
+	return float64(edits)
+}
+
+// differInDoubles reports whether two words are the same if a doubled letter counts once: adress, address.
+func differInDoubles(a, b string) bool {
+	i, j := 0, 0
+	for i < len(a) && j < len(b) && a[i] == b[j] {
+		c := a[i]
+		for i < len(a) && a[i] == c {
+			i++
+		}
+		for j < len(b) && b[j] == c {
+			j++
+		}
+	}
+	return i == len(a) && j == len(b)
 }
 
 // similarSounds are pairs of letters that can sound alike in English.

@@ -22,16 +22,18 @@ func TestEditDistance(t *testing.T) {
 func TestNearWords(t *testing.T) {
 	list := NewWordList(strings.Fields("weather leather whether parcel parsec table tables send sending flight booking ookings"))
 	for word, want := range map[string]string{
-		"wether":  "weather 1, whether 1",
-		"parsel":  "parcel 0.7, parsec 1",     // sounds like parcel
-		"falight": "flight 1",                 // a letter too many
-		"sned":    "send 0.6",                 // swapped letters
-		"lfight":  "flight 0.6",               // swapped at the beginning
-		"neather": "leather 1.5, weather 1.5", // a wrong first letter
-		"ooking":  "ookings 1, booking 1.5",   // a missing first letter
-		"table":   "table 0, tables 1",        // a word of the list is nearest to itself
-		"tabels":  "tables 0.6, table 2",      // two errors are allowed from six letters
-		"zzzz":    "",                         // nothing is near
+		"wether":  "weather 0.85, whether 0.95",
+		"parsel":  "parcel 0.7, parsec 1",      // sounds like parcel
+		"falight": "flight 1",                  // a letter too many
+		"sned":    "send 0.6",                  // swapped letters
+		"lfight":  "flight 0.6",                // swapped at the beginning
+		"neather": "leather 1.5, weather 1.5",  // a wrong first letter
+		"ooking":  "ookings 0.95, booking 1.5", // a missing first letter
+		"table":   "table 0, tables 0.95",      // a word of the list is nearest to itself
+		"tabels":  "tables 0.6, table 2",       // two errors are allowed from six letters
+		"tabble":  "table 0.5, tables 2",       // a doubled letter
+		"bokking": "booking 0.5",
+		"zzzz":    "", // nothing is near
 	} {
 		var got []string
 		for _, c := range list.AppendNear(nil, word) {

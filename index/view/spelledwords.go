@@ -46,11 +46,18 @@ func (d *SegmentData) spelledWords(s *scorch.SegmentSnapshot) (*spelling.WordLis
 	return &d.spelled.words, nil
 }
 
-// NearestSpelling returns the most likely correction of a misspelt word, "" if no word is near or
-// [spelling.IsCorrectable] is false for it. A view caches the answers.
-func (v *View) NearestSpelling(word string) (string, error) {
+// A Respelling is the most likely correction of a word.
+type Respelling struct {
+	spelling.Correction
+	// Frequency is the number of operations that have it, or a form of it.
+	Frequency int
+}
+
+// NearestSpelling returns the most likely correction of a misspelt word, with Text "" if no word is near
+// or [spelling.IsCorrectable] is false for it. A view caches the answers.
+func (v *View) NearestSpelling(word string) (Respelling, error) {
 	if !spelling.IsCorrectable(word) {
-		return "", nil
+		return Respelling{}, nil
 	}
 	v.mu.Lock()
 	used, ok := v.corrections[word]
@@ -58,11 +65,13 @@ func (v *View) NearestSpelling(word string) (string, error) {
 	if ok {
 		return used, nil
 	}
-	best := spelling.Correction{Cost: math.Inf(1)}
+	var best Respelling
+	least := math.Inf(1)
+	isLong := len(word) >= minLongWord
 	compare := func(near []spelling.Correction, inIndex bool) error {
 		for _, c := range near {
-			if c.Cost > 1.5 && !inIndex {
-				continue // too far for a word that no operation has
+			if c.Cost > 1.5 && !inIndex || c.Cost == 0 {
+				continue // too far for a word that no operation has, or the word itself
 			}
 			frequency, word := 0, v.Directory.spelledWordOf(c.Text)
 			if inIndex {
@@ -72,50 +81,80 @@ func (v *View) NearestSpelling(word string) (string, error) {
 				}
 				frequency = v.DocumentFrequency(word.stem, found)
 			}
-			if word.usage < minUsage && frequency < minFrequency && (frequency == 0 || c.Cost > 1 || !word.known) || c.Cost > 1.5 && frequency == 0 {
+			rare := word.usage < minUsage && frequency < minFrequency && (frequency == 0 || c.Cost > 1 || !word.known)
+			if rare && !(word.known && (isLong && c.Cost <= 1 || c.Cost <= slipCost)) || c.Cost > 1.5 && frequency == 0 {
 				continue // a rarer word than the original
 			}
-			c.Cost = c.Cost - frequencyWeight*math.Log10(1+float64(frequency)) - usageWeight*word.usage
-			if c.Compare(best) < 0 {
-				best = c
+			evidence := frequencyWeight*math.Log10(1+float64(frequency)) + usageWeight*word.usage
+			cost := c.Cost - maxEvidence*evidence/(1+evidence)
+			if frequency == 0 {
+				cost += absentCost
+			}
+			if cost < least || cost == least && c.Text < best.Text {
+				least, best = cost, Respelling{c, frequency}
 			}
 		}
 		return nil
 	}
 	if err := compare(v.Directory.spelledLexicon().AppendNear(nil, word), false); err != nil {
-		return "", err
+		return Respelling{}, err
 	}
 	var near []spelling.Correction
 	for i, s := range v.snapshot.Segments() {
 		words, err := v.Segments[i].spelledWords(s)
 		if err != nil {
-			return "", err
+			return Respelling{}, err
 		}
 		near = words.AppendNear(near, word)
 	}
 	slices.SortFunc(near, spelling.Correction.Compare) // a word that several segments have is compared once
 	if err := compare(slices.Compact(near), true); err != nil {
-		return "", err
+		return Respelling{}, err
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.corrections == nil || len(v.corrections) >= maxFrequencies {
-		v.corrections = make(map[string]string)
+		v.corrections = make(map[string]Respelling)
 	}
-	v.corrections[word] = best.Text
-	return best.Text, nil
+	v.corrections[word] = best
+	return best, nil
 }
 
 // A word is a correction only if it is used: in the index, or in English.
 const (
 	minFrequency = 3
 	minUsage     = 2
+	// minLongWord is the minimum length of a word that is hardly another one by chance: one error in it is
+	// corrected to any word of the dictionary.
+	minLongWord = 8
 )
+
+// HasForm reports whether an operation has a word as it is written, not another form of it. It is false
+// if [spelling.IsCorrectable] is.
+func (v *View) HasForm(word string) (bool, error) {
+	if !spelling.IsCorrectable(word) {
+		return false, nil
+	}
+	for i, s := range v.snapshot.Segments() {
+		words, err := v.Segments[i].spelledWords(s)
+		if err != nil || words.Has(word) {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
 
 // The weights of the evidence for a correction, in edits.
 const (
 	frequencyWeight = 0.3  // for each power of ten of operations that have it
 	usageWeight     = 0.15 // for each power of two of its uses in English
+	// maxEvidence is the limit of both together: a frequent word does not outweigh an edit.
+	maxEvidence = 0.5
+	// absentCost is the cost of a correction that no operation has.
+	absentCost = 0.25
+	// slipCost is the maximum cost of a doubled, swapped or similar letter: it leads to any word of the
+	// dictionary.
+	slipCost = 0.7
 )
 
 // modernUses is the assumed number of uses of a word that is newer than the counts.

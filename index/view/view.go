@@ -32,10 +32,10 @@ type View struct {
 	profilesMu sync.Mutex // guards following
 	profiled   []profiledDocument
 
-	mu          sync.Mutex        // guards following
-	frequencies map[string]int    // the number of live operations in which a stem occurs
-	corrections map[string]string // the most likely corrections of misspelt words
-	effects     *EffectColumn     // nil until the first search
+	mu          sync.Mutex            // guards following
+	frequencies map[string]int        // the number of live operations in which a stem occurs
+	corrections map[string]Respelling // the most likely corrections of misspelt words
+	effects     *EffectColumn         // nil until the first search
 }
 
 // A Segment is a segment with its currently live entries.

@@ -1,0 +1,153 @@
+package query
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"gazetteer/index/tokens"
+)
+
+func TestExpressionsWithAGap(t *testing.T) {
+	a, err := tokens.NewAnalyzer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ text, stands, asked string }{
+		{"put our choir's songs online", "publish", "put … online"},
+		{"drop her a line", "message", "drop her a line"},
+		{"push the rehearsal back to noon", "reschedule", "push … back to"},
+		{"take the ladder back to the shop", "return", "take … back to the shop"},
+		{"cut my uncle out of the wedding picture", "background", "cut … out of … picture"},
+		{"keep the ladder a week longer", "extend", "keep the … longer"},
+		{"my lamp arrived with a dent in it", "damaged", "arrived with a dent in"},
+		{"take them off the board", "remove", "take them off the board"},
+		{"take me off your list", "unsubscribe", "take me off your list"},
+		{"stop texting me", "unsubscribe", "stop texting me"},
+		{"how do we get from Bergen to Oslo", "route", "how do we get from … to"},
+		{"somebody make this link shorter", "shorten", "make this link shorter"},
+		{"do I need a coat today", "weather", "do I need a coat"},
+		{"get us to the airport", "taxi", "get us to the airport"},
+	} {
+		r := ParseRequest(a, c.text)
+		at := slices.IndexFunc(r.Words, func(w Word) bool { return w.Expression && w.Asked == c.asked })
+		if at < 0 {
+			t.Errorf("%s: no expression %q in %+v", c.text, c.asked, r.Words)
+		} else if !slices.ContainsFunc(r.Words[at].Meanings, func(m tokens.Token) bool { return m.Form == c.stands }) {
+			t.Errorf("%s stands for %v, not %q", c.text, r.Words[at].Meanings, c.stands)
+		}
+		for _, w := range r.Words {
+			if weight := weightOf(r, w.Asked); weight == idiomWeight && !strings.Contains(c.asked, w.Asked) {
+				t.Errorf("%s: %s in the gap counts %g", c.text, w.Asked, weight)
+			}
+		}
+	}
+}
+
+// A request that has words of an expression may mean something else.
+func TestRequestsLikeExpressions(t *testing.T) {
+	a, err := tokens.NewAnalyzer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, not := range map[string]string{
+		"massage at home":                              "recipe",
+		"put the kettle on, is the shop online":        "publish",
+		"keep the receipt, it takes longer":            "extend",
+		"send the invoice back":                        "message",
+		"let me see my drafts":                         "permission",
+		"take the first train to the library":          "loan",
+		"pencil case in blue":                          "event",
+		"push the code to the back branch":             "reschedule",
+		"pick it up at the counter":                    "taxi",
+		"take a picture of the gate out of the window": "background",
+		"stop sending it":                              "unsubscribe",
+		"take the files off the board":                 "member",
+		"move the files to another folder":             "reschedule",
+		"cover letter for a gardener":                  "insurance",
+		"give it a name":                               "call",
+		"make the trousers shorter":                    "alias",
+		"the bus arrived":                              "damaged",
+		"quit smoking":                                 "membership",
+	} {
+		r := ParseRequest(a, text)
+		for _, w := range r.Words {
+			if w.Expression && slices.ContainsFunc(w.Meanings, func(m tokens.Token) bool { return m.Form == not }) {
+				t.Errorf("%s: %q stands for %v", text, w.Asked, w.Meanings)
+			}
+		}
+	}
+}
+
+// A pattern begins and ends with a word, so that a match says something.
+func TestPatternsBeginAndEndWithWords(t *testing.T) {
+	for first, patterns := range everydayExpressions() {
+		if first == gap || first == somebody {
+			t.Errorf("a pattern for %q begins with %q", patterns[0].stands, first)
+		}
+		for _, p := range patterns {
+			for _, alternative := range p.parts[len(p.parts)-1] {
+				if len(alternative) > 0 && alternative[len(alternative)-1] == gap {
+					t.Errorf("a pattern for %q ends with a gap", p.stands)
+				}
+			}
+		}
+	}
+}
+
+func TestGapsAreBounded(t *testing.T) {
+	words := strings.Fields(strings.Repeat("cut a out of ", 16) + "picture")
+	m := longestExpression(words, make([]bool, len(words)))
+	if m.length > maxGap*2+5 {
+		t.Errorf("a gap is too long: %+v", m)
+	}
+	a, err := tokens.NewAnalyzer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, has := range map[string]bool{"put songs of our choir online": true, "put all of the songs of our choir online": false, "put it away, then go online": false} {
+		if got := slices.ContainsFunc(ParseRequest(a, text).Words, func(w Word) bool { return w.Asked == "put … online" }); got != has {
+			t.Errorf("%s: %v", text, got)
+		}
+	}
+}
+
+func TestKindsOfValues(t *testing.T) {
+	a, err := tokens.NewAnalyzer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, kind := range map[string]string{
+		"shorten notes.docx to a page": "document", "cut the silence from talk.mp3": "audio", "store https://acme.example/a/b for later": "url",
+		"is acme-lamps.org still free": "domain", "who owns acme.org": "domain",
+	} {
+		if all := meanings(ParseRequest(a, text)); !slices.Contains(all, kind) {
+			t.Errorf("%s looks for %q", text, all)
+		}
+	}
+	for text, kind := range map[string]string{
+		"write to jo@acme.org, she owns it": "domain", "version 2.5 is free": "domain", "draw the hill of acme.org": "domain", "e.g. a free room": "domain",
+		"is the flat at 4.30 free": "domain", "a photo of the node.js meetup": "file", "the St. John church is free": "domain",
+	} {
+		if all := meanings(ParseRequest(a, text)); slices.Contains(all, kind) {
+			t.Errorf("%s looks for %q", text, all)
+		}
+	}
+}
+
+func TestWordsThatOnlyChooseCountLess(t *testing.T) {
+	a, err := tokens.NewAnalyzer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"find the cheapest ferry", "nearest lighthouse", "play another waltz"} {
+		fields := strings.Fields(text)
+		r := ParseRequest(a, text)
+		if weight := weightOf(r, fields[len(fields)-2]); weight != choosingWeight {
+			t.Errorf("%s: %g", text, weight)
+		}
+	}
+	if weight := weightOf(ParseRequest(a, "read the latest"), "latest"); weight != 1 {
+		t.Errorf("what a request asks for counts %g", weight)
+	}
+}
