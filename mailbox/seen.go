@@ -1,6 +1,7 @@
 package mailbox
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -68,7 +69,7 @@ func (m *Mailbox) putSeen(tx writing, e a2a.ReplayEntry) (a2a.ReplayState, error
 		return a2a.Full, err
 	}
 	keys, seen := seenKeysOf(e), tx.Bucket(seenBucket)
-	if readCount(seen, keys.sender) >= orDefault(m.options.PerSender, a2a.DefaultPerSender) || readCount(seen, keys.thread) >= orDefault(m.options.PerThread, a2a.DefaultPerThread) {
+	if readCount(seen, keys.sender) >= cmp.Or(m.options.PerSender, a2a.DefaultPerSender) || readCount(seen, keys.thread) >= cmp.Or(m.options.PerThread, a2a.DefaultPerThread) {
 		return a2a.Full, nil
 	}
 	expiry := binary.BigEndian.AppendUint64(nil, uint64(max(e.Until.UnixMilli(), 0)))
@@ -85,13 +86,6 @@ func (m *Mailbox) putSeen(tx writing, e a2a.ReplayEntry) (a2a.ReplayState, error
 	}
 	due := append(append(append([]byte(nil), keys.nonce...), keys.sender...), keys.thread...)
 	return a2a.Fresh, tx.Bucket(dueBucket).Put(append(expiry, keys.id...), due)
-}
-
-func orDefault(n, usual int) int {
-	if n == 0 {
-		return usual
-	}
-	return n
 }
 
 func readCount(seen *bolt.Bucket, key []byte) int {

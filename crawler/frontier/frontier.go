@@ -12,10 +12,12 @@
 package frontier
 
 import (
-	"container/heap"
+	"cmp"
 	"math"
+	"slices"
 	"time"
 
+	"gazetteer/internal/heap"
 	"gazetteer/internal/psl"
 )
 
@@ -38,12 +40,12 @@ type Frontier struct {
 	hosts        *hostTable
 	known        int                 // hosts that are not gone
 	byMinute     map[uint32][]uint32 // far hosts by the minute they are due in
-	minutes      minuteHeap          // the minutes of byMinute
-	near         secondHeap          // near hosts, and hosts with a reserved time
+	minutes      []uint32            // a heap: the minutes of byMinute
+	near         []hostSecond        // a heap: near hosts, and hosts with a reserved time
 	ready        []uint32            // due hosts; from head on
 	head         int
 	domains      map[string]*domain
-	domainStarts domainStartHeap // when domains with parked hosts may start a session
+	domainStarts []domainStart // a heap: when domains with parked hosts may start a session
 
 	dueHosts, inFlight int
 	sweepAt            int // domains known when idle ones are dropped next
@@ -148,13 +150,13 @@ func (f *Frontier) scheduleHost(n uint32, now, when time.Time) {
 	*f.hosts.due.at(n) = second
 	if when.Sub(now) < horizon {
 		*p = placeNear
-		heap.Push(&f.near, secondOfHost(second, n))
+		heap.Push(&f.near, secondOfHost(second, n), cmp.Less)
 		return
 	}
 	*p = placeFar
 	minute := second / 60
 	if f.byMinute[minute] == nil {
-		heap.Push(&f.minutes, minute)
+		heap.Push(&f.minutes, minute, cmp.Less)
 	}
 	f.byMinute[minute] = append(f.byMinute[minute], n)
 }
@@ -233,17 +235,17 @@ func (f *Frontier) NextHost(now time.Time) (*DueHost, bool) {
 func (f *Frontier) moveDue(now time.Time) {
 	soon := uint32(max(now.Add(horizon/2).Unix(), 0)) / 60
 	for len(f.minutes) > 0 && f.minutes[0] <= soon {
-		minute := heap.Pop(&f.minutes).(uint32)
+		minute := heap.Pop(&f.minutes, cmp.Less)
 		for _, n := range f.byMinute[minute] {
 			if p := f.hosts.place.at(n); *p == placeFar && *f.hosts.due.at(n)/60 == minute {
 				*p = placeNear
-				heap.Push(&f.near, secondOfHost(*f.hosts.due.at(n), n))
+				heap.Push(&f.near, secondOfHost(*f.hosts.due.at(n), n), cmp.Less)
 			}
 		}
 		delete(f.byMinute, minute)
 	}
 	for len(f.near) > 0 && f.near[0].second() <= now.Unix() {
-		s := heap.Pop(&f.near).(hostSecond)
+		s := heap.Pop(&f.near, cmp.Less)
 		n := s.host()
 		switch p := f.hosts.place.at(n); {
 		case *p == placeNear && int64(*f.hosts.due.at(n)) == s.second():
@@ -253,7 +255,7 @@ func (f *Frontier) moveDue(now time.Time) {
 		}
 	}
 	for len(f.domainStarts) > 0 && !f.domainStarts[0].at.After(now) {
-		d := heap.Pop(&f.domainStarts).(domainStart).domain
+		d := heap.Pop(&f.domainStarts, startsBefore).domain
 		d.waits = false
 		if d.next.After(now) { // it was postponed in the meantime
 			f.scheduleDomain(d)
@@ -280,7 +282,7 @@ func (f *Frontier) releaseParked(d *domain) {
 func (f *Frontier) scheduleDomain(d *domain) {
 	if d.running < f.maxSessions && len(d.parked) > 0 && !d.waits {
 		d.waits = true
-		heap.Push(&f.domainStarts, domainStart{d.next, d})
+		heap.Push(&f.domainStarts, domainStart{d.next, d}, startsBefore)
 	}
 }
 
@@ -345,7 +347,7 @@ func (f *Frontier) advanceDomains(now time.Time) {
 			f.domainStarts[i].at = now
 		}
 	}
-	heap.Init(&f.domainStarts)
+	slices.SortFunc(f.domainStarts, func(a, b domainStart) int { return a.at.Compare(b.at) }) // a sorted slice is a heap
 }
 
 // FinishSession returns a host to the frontier. Its session ended at now, and it is due again at
@@ -367,7 +369,7 @@ func (f *Frontier) Postpone(e *DueHost, now, when time.Time) {
 	f.takeBack(e, now, now)
 	if p := f.hosts.place.at(e.number); *p == placeInFlight {
 		*p, *f.hosts.due.at(e.number) = placeBooked, secondOf(when)
-		heap.Push(&f.near, secondOfHost(secondOf(when), e.number))
+		heap.Push(&f.near, secondOfHost(secondOf(when), e.number), cmp.Less)
 	}
 }
 
@@ -445,34 +447,4 @@ type domainStart struct {
 	domain *domain
 }
 
-// The heaps implement heap.Interface.
-type (
-	secondHeap      []hostSecond
-	minuteHeap      []uint32
-	domainStartHeap []domainStart
-)
-
-func (h secondHeap) Len() int           { return len(h) }
-func (h secondHeap) Less(i, j int) bool { return h[i] < h[j] }
-func (h secondHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *secondHeap) Push(x any)        { *h = append(*h, x.(hostSecond)) }
-func (h *secondHeap) Pop() any          { return popLast((*[]hostSecond)(h)) }
-
-func (h minuteHeap) Len() int           { return len(h) }
-func (h minuteHeap) Less(i, j int) bool { return h[i] < h[j] }
-func (h minuteHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *minuteHeap) Push(x any)        { *h = append(*h, x.(uint32)) }
-func (h *minuteHeap) Pop() any          { return popLast((*[]uint32)(h)) }
-
-func (h domainStartHeap) Len() int           { return len(h) }
-func (h domainStartHeap) Less(i, j int) bool { return h[i].at.Before(h[j].at) }
-func (h domainStartHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *domainStartHeap) Push(x any)        { *h = append(*h, x.(domainStart)) }
-func (h *domainStartHeap) Pop() any          { return popLast((*[]domainStart)(h)) }
-
-func popLast[T any](s *[]T) T {
-	last := len(*s) - 1
-	v := (*s)[last]
-	*s = (*s)[:last]
-	return v
-}
+func startsBefore(a, b domainStart) bool { return a.at.Before(b.at) }

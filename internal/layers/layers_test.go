@@ -15,7 +15,7 @@ const module = "gazetteer"
 // rows lists the packages from the bottom up. A package may import packages in a row below its own,
 // and no others of the module except those in also.
 var rows = [][]string{
-	{"limit"},
+	{"limit", "internal/heap"},
 	{"internal/psl", "internal/wait", "internal/privatefile", "internal/eventstream", "internal/mcphttp", "internal/worddiff", "internal/nearest", "internal/cputime", "internal/testclock", "internal/cache", "web/plot"},
 	{"internal/steadyclock"},
 	{"protocol", "protocol/english", "protocol/jcs"},
@@ -68,7 +68,7 @@ var rows = [][]string{
 var also = map[string][]string{}
 
 // alone names packages that import nothing of the module at all.
-var alone = []string{"limit", "internal/cache", "internal/cputime", "internal/testclock", "internal/psl", "internal/wait", "internal/privatefile", "internal/eventstream", "store", "web/history", "web/plot", "internal/fakenet", "internal/need", "protocol/english", "protocol/jcs", "index/wordvec", "index/tokens", "index/bitset"}
+var alone = []string{"limit", "internal/heap", "internal/cache", "internal/cputime", "internal/testclock", "internal/psl", "internal/wait", "internal/privatefile", "internal/eventstream", "store", "web/history", "web/plot", "internal/fakenet", "internal/need", "protocol/english", "protocol/jcs", "index/wordvec", "index/tokens", "index/bitset"}
 
 // commands below these folders never ship: generators, and examples of the documentation.
 var generators = []string{"docs/quickstart/search"}

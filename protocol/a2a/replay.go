@@ -1,12 +1,14 @@
 package a2a
 
 import (
-	"container/heap"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"sync"
 	"time"
+
+	"gazetteer/internal/heap"
 )
 
 // A ReplayEntry is the memory of one envelope: a sender uses an id once, and a nonce once in a
@@ -103,7 +105,7 @@ type MemoryStore struct {
 	mu      sync.Mutex // guards all that follows
 	seen    map[[sha256.Size]byte][sha256.Size]byte
 	counts  map[[sha256.Size]byte]int // by sender, and by sender and thread
-	expiry  expiryQueue
+	expiry  []ReplayEntry             // a heap; the entry that expires first is the first
 	threads map[string]Thread
 }
 
@@ -143,7 +145,7 @@ func (s *MemoryStore) Commit(_ context.Context, e ReplayEntry, threadID string, 
 		return state, nil
 	}
 	sender, thread := hashTexts("sender", e.From), hashTexts("thread", e.From, e.ThreadID)
-	if s.counts[sender] >= orDefault(s.PerSender, DefaultPerSender) || s.counts[thread] >= orDefault(s.PerThread, DefaultPerThread) {
+	if s.counts[sender] >= cmp.Or(s.PerSender, DefaultPerSender) || s.counts[thread] >= cmp.Or(s.PerThread, DefaultPerThread) {
 		return Full, nil
 	}
 	if s.seen == nil {
@@ -152,7 +154,7 @@ func (s *MemoryStore) Commit(_ context.Context, e ReplayEntry, threadID string, 
 	s.seen[e.idKey()], s.seen[e.nonceKey()] = e.Digest, e.Digest
 	s.counts[sender]++
 	s.counts[thread]++
-	heap.Push(&s.expiry, e)
+	heap.Push(&s.expiry, e, expiresBefore)
 	if t != nil {
 		s.threads[threadID] = *t
 	}
@@ -162,7 +164,7 @@ func (s *MemoryStore) Commit(_ context.Context, e ReplayEntry, threadID string, 
 // dropExpired removes expired entries.
 func (s *MemoryStore) dropExpired(now time.Time) {
 	for len(s.expiry) > 0 && s.expiry[0].Until.Before(now) {
-		e := heap.Pop(&s.expiry).(ReplayEntry)
+		e := heap.Pop(&s.expiry, expiresBefore)
 		delete(s.seen, e.idKey())
 		delete(s.seen, e.nonceKey())
 		for _, key := range [...][sha256.Size]byte{hashTexts("sender", e.From), hashTexts("thread", e.From, e.ThreadID)} {
@@ -173,27 +175,4 @@ func (s *MemoryStore) dropExpired(now time.Time) {
 	}
 }
 
-func orDefault(n, usual int) int {
-	if n == 0 {
-		return usual
-	}
-	return n
-}
-
-// expiryQueue is a heap with the entry that expires first at its top.
-type expiryQueue []ReplayEntry
-
-func (q expiryQueue) Len() int           { return len(q) }
-func (q expiryQueue) Less(i, j int) bool { return q[i].Until.Before(q[j].Until) }
-func (q expiryQueue) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
-
-// Push implements [heap.Interface].
-func (q *expiryQueue) Push(e any) { *q = append(*q, e.(ReplayEntry)) }
-
-// Pop implements [heap.Interface].
-func (q *expiryQueue) Pop() any {
-	last := len(*q) - 1
-	e := (*q)[last]
-	*q = (*q)[:last]
-	return e
-}
+func expiresBefore(a, b ReplayEntry) bool { return a.Until.Before(b.Until) }

@@ -1,10 +1,10 @@
 package evidence
 
 import (
-	"container/heap"
 	"sync"
 	"time"
 
+	"gazetteer/internal/heap"
 	"gazetteer/registry"
 )
 
@@ -14,28 +14,13 @@ type scheduledCheck struct {
 	airID string
 }
 
-// checkHeap is a heap of checks, the next one first.
-type checkHeap []scheduledCheck
-
-func (v checkHeap) Len() int { return len(v) }
-
-func (v checkHeap) Less(i, j int) bool { return v[i].at.Before(v[j].at) }
-
-func (v checkHeap) Swap(i, j int) { v[i], v[j] = v[j], v[i] }
-
-func (v *checkHeap) Push(x any) { *v = append(*v, x.(scheduledCheck)) }
-
-func (v *checkHeap) Pop() any {
-	last := (*v)[len(*v)-1]
-	*v = (*v)[:len(*v)-1]
-	return last
-}
+func isEarlier(a, b scheduledCheck) bool { return a.at.Before(b.at) }
 
 // A checkSchedule knows when each agent is to be checked.
 type checkSchedule struct {
 	mu    sync.Mutex           // guards the following fields
 	due   map[string]time.Time // the one visit of an agent that counts
-	queue checkHeap            // may hold visits that no longer do
+	queue []scheduledCheck     // a heap, the next one first; may hold visits that no longer do
 	moved chan struct{}        // holds one while the first visit may have changed
 }
 
@@ -51,7 +36,7 @@ func (d *checkSchedule) setDue(airID string, at time.Time) {
 		return
 	}
 	d.due[airID] = at
-	heap.Push(&d.queue, scheduledCheck{at, airID})
+	heap.Push(&d.queue, scheduledCheck{at, airID}, isEarlier)
 	select {
 	case d.moved <- struct{}{}:
 	default:
@@ -65,13 +50,13 @@ func (d *checkSchedule) nextDue(now time.Time) (airID string, wait time.Duration
 	for len(d.queue) > 0 {
 		first := d.queue[0]
 		if at, ok := d.due[first.airID]; !ok || !at.Equal(first.at) {
-			heap.Pop(&d.queue)
+			heap.Pop(&d.queue, isEarlier)
 			continue
 		}
 		if wait := first.at.Sub(now); wait > 0 {
 			return "", wait
 		}
-		heap.Pop(&d.queue)
+		heap.Pop(&d.queue, isEarlier)
 		delete(d.due, first.airID)
 		return first.airID, 0
 	}
