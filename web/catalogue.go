@@ -123,7 +123,7 @@ func (p *Pages) valuePage(s listing) func(c *gin.Context) (frame.WebPage, error)
 		}
 		at := slices.IndexFunc(all, func(v index.ValueCount) bool { return v.Value == value })
 		if at < 0 {
-			return frame.WebPage{}, &noValue{listing: s, value: value, near: nearValues(value, all)}
+			return frame.WebPage{}, newUnknownValue(s, value, nearValues(value, all))
 		}
 		q := s.filter(value)
 		q.Limit, q.Offset = frame.PerPage, (number-1)*frame.PerPage
@@ -138,7 +138,7 @@ func (p *Pages) valuePage(s listing) func(c *gin.Context) (frame.WebPage, error)
 		if number == 1 {
 			users, warnings, err := s.users(p, ctx, s, value)
 			if errors.Is(err, answer.ErrNoNamespace) || errors.Is(err, answer.ErrNoClass) { // it has gone in the meantime
-				return frame.WebPage{}, &noValue{listing: s, value: value}
+				return frame.WebPage{}, newUnknownValue(s, value, nil)
 			}
 			if err != nil {
 				return frame.WebPage{}, err
@@ -157,13 +157,6 @@ func (p *Pages) valuePage(s listing) func(c *gin.Context) (frame.WebPage, error)
 	}
 }
 
-// noValue is a value that nothing has.
-type noValue struct {
-	listing listing
-	value   string
-	near    []string // values of a similar name
-}
-
 // nearValues returns the values with names similar to value.
 func nearValues(value string, all []index.ValueCount) []string {
 	names := make([]string, len(all))
@@ -173,18 +166,16 @@ func nearValues(value string, all []index.ValueCount) []string {
 	return nearNames(value, value, names)
 }
 
-func (e *noValue) Error() string { return "no " + e.listing.thing + " " + e.value }
-
-// Problem returns the page for a value that no service names.
-func (e *noValue) Problem() frame.Problem {
-	v := frame.Problem{
-		Status: http.StatusNotFound, Title: "No service uses this name",
-		What: fmt.Sprintf("No service names the %s %q.", e.listing.thing, frame.ClipPlain(60, e.value)),
+// newUnknownValue returns the problem of a value that no service names, with values of a similar name.
+func newUnknownValue(l listing, value string, near []string) *frame.Problem {
+	v := &frame.Problem{
+		Status: http.StatusNotFound, Title: "No service uses this name", MayAppear: true,
+		What: fmt.Sprintf("No service names the %s %q.", l.thing, frame.ClipPlain(60, value)),
 		Help: "It may have been withdrawn, or be spelled differently.",
 	}
-	for _, n := range e.near {
-		v.Links = append(v.Links, frame.Link{Text: frame.PlainText(n), Address: e.listing.valueAddress(n)})
+	for _, n := range near {
+		v.Links = append(v.Links, frame.Link{Text: frame.PlainText(n), Address: l.valueAddress(n)})
 	}
-	v.Links = append(v.Links, frame.Link{Text: e.listing.title, Address: e.listing.path}, frame.SearchLink)
+	v.Links = append(v.Links, frame.Link{Text: l.title, Address: l.path}, frame.SearchLink)
 	return v
 }

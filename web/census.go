@@ -165,7 +165,7 @@ func (p *Pages) censusHostsPage(c *gin.Context) (frame.WebPage, error) {
 		if e, ok := errors.AsType[*answer.NoFigureError](err); ok {
 			question = e.Question
 		}
-		return frame.WebPage{}, &noFigure{figure, question}
+		return frame.WebPage{}, newUnknownFigure(figure, question)
 	}
 	if err != nil {
 		return frame.WebPage{}, err
@@ -178,19 +178,15 @@ func (p *Pages) censusHostsPage(c *gin.Context) (frame.WebPage, error) {
 	return frame.WebPage{Name: "censushosts", Title: family.Title + ": " + frame.ClipPlain(60, v.Value), Body: v, JSON: "/api/v1/stats/hosts?" + url.Values{"figure": {figure}}.Encode()}, nil
 }
 
-// noFigure is a name under which nothing is counted.
-type noFigure struct{ figure, question string }
-
-func (e *noFigure) Error() string { return "no figure " + e.figure }
-
-// Problem returns the page for a figure that is none.
-func (e *noFigure) Problem() frame.Problem {
+// newUnknownFigure returns the problem of a name under which nothing is counted; question proposes
+// another one, "" for none.
+func newUnknownFigure(figure, question string) *frame.Problem {
 	help := "A figure has a family and a value, such as state:conformant=yes."
-	if e.question != "" {
-		help = frame.ClipPlain(200, frame.AsSentence(e.question)) + " " + help
+	if question != "" {
+		help = frame.ClipPlain(200, frame.AsSentence(question)) + " " + help
 	}
-	return frame.Problem{
-		Status: http.StatusNotFound, Title: "No such figure", What: "Nothing is counted under the name " + frame.ClipPlain(60, e.figure) + ".",
+	return &frame.Problem{
+		Status: http.StatusNotFound, Title: "No such figure", What: "Nothing is counted under the name " + frame.ClipPlain(60, figure) + ".",
 		Help: help, Links: []frame.Link{{Text: "All figures", Address: "/census"}},
 	}
 }

@@ -56,7 +56,7 @@ func (p *Pages) changesPage(c *gin.Context) (frame.WebPage, error) {
 	}
 	severity, ok := diff.ParseSeverity(v.Severity)
 	if !ok {
-		return frame.WebPage{}, &frame.BadRequest{What: fmt.Sprintf("%q is no severity", frame.ClipPlain(40, v.Severity)), Help: "The severities are none, low, medium and high."}
+		return frame.WebPage{}, frame.BadRequest(fmt.Sprintf("%q is no severity", frame.ClipPlain(40, v.Severity)), "The severities are none, low, medium and high.")
 	}
 	filter.Severity = severity
 	filters.Set("severity", v.Severity)
@@ -64,7 +64,7 @@ func (p *Pages) changesPage(c *gin.Context) (frame.WebPage, error) {
 	if text := c.Query("before"); text != "" {
 		var err error
 		if before, err = strconv.ParseUint(text, 10, 64); err != nil || before == 0 {
-			return frame.WebPage{}, &frame.BadRequest{What: fmt.Sprintf("%q is not a position in the list", frame.ClipPlain(40, text)), Help: "Begin at the newest changes."}
+			return frame.WebPage{}, frame.BadRequest(fmt.Sprintf("%q is not a position in the list", frame.ClipPlain(40, text)), "Begin at the newest changes.")
 		}
 	}
 	page, err := p.answers.LatestChanges(c.Request.Context(), filter, before, changesPerPage)

@@ -42,7 +42,7 @@ func (p *Pages) crawlLogPage(c *gin.Context) (frame.WebPage, error) {
 	if text := c.Query("before"); text != "" {
 		var err error
 		if before, err = time.Parse(time.RFC3339Nano, text); err != nil {
-			return frame.WebPage{}, &frame.BadRequest{What: fmt.Sprintf("%q is not a time the list could continue behind", frame.ClipPlain(40, text)), Help: "Begin at the first page."}
+			return frame.WebPage{}, frame.BadRequest(fmt.Sprintf("%q is not a time the list could continue behind", frame.ClipPlain(40, text)), "Begin at the first page.")
 		}
 	}
 	host := c.Param("host")

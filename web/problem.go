@@ -20,34 +20,25 @@ import (
 	"gazetteer/web/frame"
 )
 
-// noHost is a name of which nothing is known.
-type noHost struct {
-	host string
-	why  *fetch.HostError // why it cannot be a host at all, nil when it is merely unknown
-	near []string         // known hosts of a similar name
-}
-
-func (e *noHost) Error() string { return "no host " + e.host }
-
-// Problem returns the page for a host that is not known.
-func (e *noHost) Problem() frame.Problem {
-	v := e.unknown()
-	for _, host := range slices.Backward(e.near) {
-		v.Links = slices.Insert(v.Links, 0, frame.Link{Text: frame.PlainText(host), Address: frame.ServicePath(host)})
+// newUnknownHost returns the problem of a host that is not known. why says why the name cannot be that
+// of a host at all, nil when it is merely unknown; near are known hosts of a similar name.
+func newUnknownHost(host string, why *fetch.HostError, near []string) *frame.Problem {
+	v := describeUnknownHost(host, why)
+	for _, other := range slices.Backward(near) {
+		v.Links = slices.Insert(v.Links, 0, frame.Link{Text: frame.PlainText(other), Address: frame.ServicePath(other)})
 	}
 	return v
 }
 
-func (e *noHost) unknown() frame.Problem {
-	if e.why != nil {
-		return frame.Problem{
+func describeUnknownHost(host string, why *fetch.HostError) *frame.Problem {
+	if why != nil {
+		return &frame.Problem{
 			Status: http.StatusNotFound, Title: "Not a host",
-			What:  fmt.Sprintf("%q cannot be the name of a public host: %s.", frame.ClipPlain(120, e.host), frame.PlainText(e.why.Problem)),
+			What:  fmt.Sprintf("%q cannot be the name of a public host: %s.", frame.ClipPlain(120, host), frame.PlainText(why.Problem)),
 			Help:  "A service has a public host name such as api.example.com, without scheme, port or path.",
 			Links: []frame.Link{{Text: "All services", Address: "/services"}, frame.SearchLink},
 		}
 	}
-	host := e.host
 	if ascii, err := fetch.CheckHost(host); err == nil {
 		host = ascii
 	}
@@ -55,7 +46,7 @@ func (e *noHost) unknown() frame.Problem {
 	if l, found := fetch.FindLookalike(host); found {
 		lookalike = fmt.Sprintf(" This name %s: check that it is the host you mean.", l)
 	}
-	return frame.Problem{
+	return &frame.Problem{
 		Status: http.StatusNotFound, Title: "This host is not known here",
 		What: fmt.Sprintf("%s has never been visited, and no visited service refers to it.%s", name, lookalike),
 		Help: fmt.Sprintf("If it publishes a description at https://%s/.well-known/ai, add it and it will be visited. You can also check first what a visit would find.", name),
@@ -66,49 +57,28 @@ func (e *noHost) unknown() frame.Problem {
 	}
 }
 
-type noVerb struct {
-	verb string
-	near []string
-}
-
-func (e *noVerb) Error() string { return "no verb " + e.verb }
-
-// Problem returns the page for a verb that no operation has.
-func (e *noVerb) Problem() frame.Problem {
-	v := frame.Problem{
-		Status: http.StatusNotFound, Title: "No service offers this verb",
-		What: fmt.Sprintf("No operation has the verb %q.", frame.ClipPlain(60, e.verb)),
+// newUnknownVerb returns the problem of a verb that no operation has, with similar ones.
+func newUnknownVerb(verb string, near []string) *frame.Problem {
+	v := &frame.Problem{
+		Status: http.StatusNotFound, Title: "No service offers this verb", MayAppear: true,
+		What: fmt.Sprintf("No operation has the verb %q.", frame.ClipPlain(60, verb)),
 		Help: "Verbs are single imperative words such as BOOK or CANCEL.",
 	}
-	for _, n := range e.near {
+	for _, n := range near {
 		v.Links = append(v.Links, frame.Link{Text: frame.PlainText(n), Address: frame.VerbPath(n)})
 	}
 	v.Links = append(v.Links, frame.Link{Text: "All verbs", Address: "/verbs"})
 	return v
 }
 
-type noRule struct{ code string }
-
-func (e *noRule) Error() string { return "no rule " + e.code }
-
-// Problem returns the page for a code that no rule has.
-func (e *noRule) Problem() frame.Problem {
-	return frame.Problem{
-		Status: http.StatusNotFound, Title: "There is no such rule",
-		What:  fmt.Sprintf("No rule has the code %q.", frame.ClipPlain(40, e.code)),
-		Help:  "Codes look like AI303, AGIS302 or WK104.",
-		Links: []frame.Link{{Text: "All rules", Address: "/rules"}, {Text: "Check a document", Address: "/validate"}},
-	}
-}
-
-// hostError converts a "not found" error to a noHost that names the requested host, and known hosts
+// hostError converts a "not found" error to a problem that names the requested host, and known hosts
 // of a similar name.
 func (p *Pages) hostError(ctx context.Context, host string, err error) error {
 	if e, ok := errors.AsType[*fetch.HostError](err); ok {
-		return &noHost{host: host, why: e, near: p.nearHosts(ctx, host)}
+		return newUnknownHost(host, e, p.nearHosts(ctx, host))
 	}
 	if errors.Is(err, answer.ErrNoService) {
-		return &noHost{host: host, near: p.nearHosts(ctx, host)}
+		return newUnknownHost(host, nil, p.nearHosts(ctx, host))
 	}
 	return err
 }
@@ -154,69 +124,56 @@ func nearNames(word, prefix string, names []string) []string {
 	return near
 }
 
-// noDocument is a document that a host does not have, or a version of one that is not stored.
-type noDocument struct {
-	host      string
-	kind      document.Kind
-	version   bool                  // the document may exist
-	documents []answer.DocumentView // those that the host has
-}
-
-func (e *noDocument) Error() string { return "no document " + string(e.kind) + " of " + e.host }
-
-// Problem returns the page for a document that a service does not have.
-func (e *noDocument) Problem() frame.Problem {
-	v := frame.Problem{
+// newMissingDocument returns the problem of a document that a host does not have, with those that it
+// has.
+func newMissingDocument(host string, kind document.Kind, documents []answer.DocumentView) *frame.Problem {
+	v := &frame.Problem{
 		Status: http.StatusNotFound, Title: "This document is not stored here",
-		What: fmt.Sprintf("No document %q of %s is stored.", frame.ClipPlain(40, string(e.kind)), frame.ClipPlain(120, e.host)),
+		What: fmt.Sprintf("No document %q of %s is stored.", frame.ClipPlain(40, string(kind)), frame.ClipPlain(120, host)),
 	}
-	if e.version {
-		v.What = fmt.Sprintf("This version of the document %q of %s is not stored.", frame.ClipPlain(40, string(e.kind)), frame.ClipPlain(120, e.host))
+	for _, d := range documents {
+		v.Links = append(v.Links, frame.Link{Text: frame.KindName(string(d.Kind)), Address: frame.ServicePath(host) + "/documents/" + string(d.Kind)})
 	}
-	for _, d := range e.documents {
-		v.Links = append(v.Links, frame.Link{Text: frame.KindName(string(d.Kind)), Address: frame.ServicePath(e.host) + "/documents/" + string(d.Kind)})
-	}
-	v.Links = append(v.Links, frame.Link{Text: frame.ClipPlain(120, e.host), Address: frame.ServicePath(e.host)})
+	v.Links = append(v.Links, frame.Link{Text: frame.ClipPlain(120, host), Address: frame.ServicePath(host)})
 	return v
 }
 
 // explainError returns the page for errors of other packages. A name that is missing from the index
 // may appear while the index is being built.
-func explainError(err error, building bool) (frame.Problem, bool) {
-	_, verb := errors.AsType[*noVerb](err)
-	_, value := errors.AsType[*noValue](err)
-	if errors.Is(err, index.ErrUnavailable) || building && (verb || value) {
-		return frame.Problem{
+func explainError(err error, building bool) *frame.Problem {
+	missing, ok := errors.AsType[*frame.Problem](err)
+	if errors.Is(err, index.ErrUnavailable) || building && ok && missing.MayAppear {
+		return &frame.Problem{
 			Status: http.StatusServiceUnavailable, Title: "The index is being rebuilt",
 			What:  "Nothing was lost: the index is rebuilt from the store, and search returns when that is done.",
 			Help:  "Try again in a few seconds. Services can be read meanwhile.",
 			Links: []frame.Link{{Text: "Services", Address: "/services"}, {Text: "Status", Address: "/status"}},
-		}, true
+		}
 	}
 	if e, ok := errors.AsType[*query.Error](err); ok { // on another page than the search page
 		m := mistakeIn(e)
-		return frame.Problem{Status: http.StatusBadRequest, Title: "That query cannot be read", What: m.What, Help: m.Help, Mistake: &m}, true
+		return &frame.Problem{Status: http.StatusBadRequest, Title: "That query cannot be read", What: m.What, Help: m.Help, Mistake: &m}
 	}
 	if e, ok := errors.AsType[*answer.WithdrawnError](err); ok {
-		return withdrawnProblem(e), true
+		return withdrawnProblem(e)
 	}
 	switch {
 	case errors.Is(err, answer.ErrSearchTimeout), errors.Is(err, answer.ErrTooManySearches):
-		return frame.Problem{
+		return &frame.Problem{
 			Status: http.StatusServiceUnavailable, Title: "The search was not finished",
 			What:  "It took too long, or too many searches are running.",
 			Help:  "Try again in a moment, with fewer words or with a filter such as verb: or host:.",
 			Links: []frame.Link{frame.SearchLink},
-		}, true
+		}
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled),
 		errors.Is(err, index.ErrClosed), errors.Is(err, store.ErrClosed), errors.Is(err, store.ErrUnknown):
-		return frame.Problem{
+		return &frame.Problem{
 			Status: http.StatusServiceUnavailable, Title: "Not available just now",
 			What: "The answer did not arrive in time, or the server is restarting.",
 			Help: "Try again in a few seconds.",
-		}, true
+		}
 	}
-	return frame.Problem{}, false
+	return nil
 }
 
 func mistakeIn(e *query.Error) frame.QueryMistake {
@@ -232,8 +189,8 @@ func mistakeIn(e *query.Error) frame.QueryMistake {
 }
 
 // withdrawnProblem is the page of a host that is not shown.
-func withdrawnProblem(e *answer.WithdrawnError) frame.Problem {
-	v := frame.Problem{
+func withdrawnProblem(e *answer.WithdrawnError) *frame.Problem {
+	v := &frame.Problem{
 		Status: http.StatusGone, Title: "This host is not shown", What: frame.AsSentence(frame.PlainText(e.Why())),
 		Help:  "If it is yours and you want it visited again, say so on the page about the crawler.",
 		Links: []frame.Link{{Text: "The crawler", Address: "/bot?host=" + url.QueryEscape(e.Block.Host)}, {Text: "Requests to this host", Address: "/services/" + e.Host + "/crawl-log"}, {Text: "All services", Address: "/services"}},

@@ -2,6 +2,8 @@ package web
 
 import (
 	"errors"
+	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -128,7 +130,12 @@ func (p *Pages) rulePage(c *gin.Context) (frame.WebPage, error) {
 	code := c.Param("code")
 	r, err := p.answers.Rule(code)
 	if errors.Is(err, answer.ErrNoRule) {
-		return frame.WebPage{}, &noRule{code}
+		return frame.WebPage{}, &frame.Problem{
+			Status: http.StatusNotFound, Title: "There is no such rule",
+			What:  fmt.Sprintf("No rule has the code %q.", frame.ClipPlain(40, code)),
+			Help:  "Codes look like AI303, AGIS302 or WK104.",
+			Links: []frame.Link{{Text: "All rules", Address: "/rules"}, {Text: "Check a document", Address: "/validate"}},
+		}
 	}
 	if err != nil {
 		return frame.WebPage{}, err

@@ -142,7 +142,7 @@ func readReading(c *gin.Context) (reading, error) {
 	if text := c.Query("min_fit"); text != "" {
 		n, err := strconv.ParseFloat(text, 64)
 		if err != nil || !(n >= 0 && n <= 1) {
-			return r, &frame.BadRequest{What: fmt.Sprintf("There is no fit %q", frame.ClipPlain(30, text)), Help: "A fit is a number from 0 to 1."}
+			return r, frame.BadRequest(fmt.Sprintf("There is no fit %q", frame.ClipPlain(30, text)), "A fit is a number from 0 to 1.")
 		}
 		r.minFit = n
 	}

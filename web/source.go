@@ -75,11 +75,11 @@ func (p *Pages) sourcePage(c *gin.Context) (frame.WebPage, error) {
 	}
 	i := slices.IndexFunc(service.Documents, func(d answer.DocumentView) bool { return d.Kind == kind })
 	if i < 0 {
-		return frame.WebPage{}, &noDocument{host: service.Host, kind: kind, documents: service.Documents}
+		return frame.WebPage{}, newMissingDocument(service.Host, kind, service.Documents)
 	}
 	raw, err := p.answers.Document(ctx, host, kind, "")
 	if errors.Is(err, answer.ErrNoDocument) { // it has gone in the meantime
-		return frame.WebPage{}, &noDocument{host: service.Host, kind: kind}
+		return frame.WebPage{}, newMissingDocument(service.Host, kind, nil)
 	}
 	if err != nil {
 		return frame.WebPage{}, err

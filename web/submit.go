@@ -48,7 +48,7 @@ func (p *Pages) submitFormPage(c *gin.Context) (frame.WebPage, error) {
 	v := submitView{Hosts: c.Query("host")}
 	watched := c.QueryArray("watch")
 	if len(watched) > maxHostLines {
-		return frame.WebPage{}, &frame.BadRequest{What: fmt.Sprintf("at most %d hosts can be watched", maxHostLines), Help: "Watch fewer of them."}
+		return frame.WebPage{}, frame.BadRequest(fmt.Sprintf("at most %d hosts can be watched", maxHostLines), "Watch fewer of them.")
 	}
 	for _, host := range watched {
 		s, err := p.answers.Submission(c.Request.Context(), host)

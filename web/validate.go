@@ -80,7 +80,7 @@ func (p *Pages) validateFormPage(c *gin.Context) (frame.WebPage, error) {
 	}
 	text, err := unpackText(packed)
 	if err != nil {
-		return frame.WebPage{}, &frame.BadRequest{What: "the link does not contain a text", Help: "It may have been cut short. Ask for it again, or paste the text itself."}
+		return frame.WebPage{}, frame.BadRequest("the link does not contain a text", "It may have been cut short. Ask for it again, or paste the text itself.")
 	}
 	v.Text = text
 	return p.checkText(c, v, answer.ValidationRequest{Name: "Your text", Text: []byte(text), As: document.Kind(v.As), Client: frame.ClientOf(c)})
@@ -223,7 +223,7 @@ func (p *Pages) validateFormAgain(c *gin.Context, v validateView, err error) (fr
 func readDocument(c *gin.Context) (validateView, answer.ValidationRequest, error) {
 	r := c.Request
 	fail := func(what, help string) (validateView, answer.ValidationRequest, error) {
-		return validateView{}, answer.ValidationRequest{}, &frame.BadRequest{What: what, Help: help}
+		return validateView{}, answer.ValidationRequest{}, frame.BadRequest(what, help)
 	}
 	if err := frame.ReadForm(c, maxForm); err != nil {
 		return validateView{}, answer.ValidationRequest{}, err

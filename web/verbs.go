@@ -69,7 +69,7 @@ func (p *Pages) verbPage(c *gin.Context) (frame.WebPage, error) {
 		return frame.WebPage{}, err
 	}
 	if r.Total == 0 {
-		return frame.WebPage{}, &noVerb{verb: verb, near: r.Near}
+		return frame.WebPage{}, newUnknownVerb(verb, r.Near)
 	}
 	v := verbView{Verb: verb, Total: r.Total, First: q.Offset + 1, Last: q.Offset + len(r.Hits)}
 	family, err := p.catalogue.VerbFamily(ctx, verb)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 
 	"gazetteer/api/answer"
@@ -45,11 +46,13 @@ func (p *Pages) diffPage(c *gin.Context) (frame.WebPage, error) {
 	d, err := p.answers.CompareVersions(ctx, host, kind, c.Query("from"), c.Query("to"))
 	switch {
 	case errors.Is(err, answer.ErrNoDocument):
-		return frame.WebPage{}, &noDocument{host: host, kind: kind, version: true}
+		v := newMissingDocument(host, kind, nil)
+		v.What = fmt.Sprintf("This version of the document %q of %s is not stored.", frame.ClipPlain(40, string(kind)), frame.ClipPlain(120, host))
+		return frame.WebPage{}, v
 	case errors.Is(err, answer.ErrOneVersion):
-		return frame.WebPage{}, &frame.BadRequest{What: "No earlier version of this document is stored", Help: "Its first change will be shown here."}
+		return frame.WebPage{}, frame.BadRequest("No earlier version of this document is stored", "Its first change will be shown here.")
 	case errors.Is(err, diff.ErrUnlike), errors.Is(err, document.ErrUnreadable), errors.Is(err, document.ErrOtherFormat):
-		return frame.WebPage{}, &frame.BadRequest{What: "These two versions cannot be compared", Help: "One of them cannot be read, or the format has no operations."}
+		return frame.WebPage{}, frame.BadRequest("These two versions cannot be compared", "One of them cannot be read, or the format has no operations.")
 	case err != nil:
 		return frame.WebPage{}, p.hostError(ctx, host, err)
 	}

@@ -122,7 +122,7 @@ func (p *Pages) agentsPage(c *gin.Context) (frame.WebPage, error) {
 // requireError names the kinds of evidence that do not exist.
 func requireError(err error) error {
 	if e, ok := errors.AsType[*registry.Error](err); ok {
-		return &frame.BadRequest{What: e.Message, Help: frame.AsSentence(e.Help)}
+		return frame.BadRequest(e.Message, frame.AsSentence(e.Help))
 	}
 	return err
 }

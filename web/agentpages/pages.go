@@ -72,44 +72,37 @@ func (p *Pages) Mount(e *gin.Engine) {
 	e.POST("/agents/:id/report", p.Handle(p.submitReport))
 }
 
-// A refusedID says why a text is not the id of an agent.
-type refusedID struct{ message, help string }
-
-type noAgent struct {
-	id  string
-	why *refusedID // why it cannot be an id at all, nil when it is merely unknown
+// newUnknownAgent returns the problem of an id that no agent has.
+func newUnknownAgent(id string) *frame.Problem {
+	return &frame.Problem{
+		Status: http.StatusNotFound, Title: "No such agent",
+		What:  fmt.Sprintf("No agent is registered here as %q.", frame.ClipPlain(120, id)),
+		Help:  "Check the id. An agent of another registry is known only there.",
+		Links: []frame.Link{{Text: "Search for its name", Address: "/agents?q=" + url.QueryEscape(id)}, {Text: "All agents", Address: "/agents"}},
+	}
 }
 
-func (e *noAgent) Error() string { return "no agent " + e.id }
-
-// Problem returns the page for an id that no agent has.
-func (e *noAgent) Problem() frame.Problem {
-	v := frame.Problem{
-		Status: http.StatusNotFound, Title: "No such agent",
-		What:  fmt.Sprintf("No agent is registered here as %q.", frame.ClipPlain(120, e.id)),
-		Help:  "Check the id. An agent of another registry is known only there.",
-		Links: []frame.Link{{Text: "Search for its name", Address: "/agents?q=" + url.QueryEscape(e.id)}, {Text: "All agents", Address: "/agents"}},
-	}
-	if e.why != nil {
-		v.What = fmt.Sprintf("%q cannot be the id of an agent: %s.", frame.ClipPlain(120, e.id), frame.PlainText(e.why.message))
-		v.Help = frame.AsSentence(frame.PlainText(e.why.help))
-	}
+// newRefusedID returns the problem of a text that cannot be the id of an agent.
+func newRefusedID(id, message, help string) *frame.Problem {
+	v := newUnknownAgent(id)
+	v.What = fmt.Sprintf("%q cannot be the id of an agent: %s.", frame.ClipPlain(120, id), frame.PlainText(message))
+	v.Help = frame.AsSentence(frame.PlainText(help))
 	return v
 }
 
 // idFields are the names by which the registry reports an id that it cannot read.
 var idFields = map[string]bool{"id": true, "air_id": true, "username": true}
 
-// agentError converts a "not found" error to a noAgent that names the requested id.
+// agentError converts a "not found" error to a problem that names the requested id.
 func agentError(id string, err error) error {
 	if e, ok := errors.AsType[*did.Error](err); ok {
-		return &noAgent{id: id, why: &refusedID{e.Message, e.Help}}
+		return newRefusedID(id, e.Message, e.Help)
 	}
 	if e, ok := errors.AsType[*registry.Error](err); ok && idFields[e.Field] {
-		return &noAgent{id: id, why: &refusedID{e.Message, e.Help}}
+		return newRefusedID(id, e.Message, e.Help)
 	}
 	if errors.Is(err, registry.ErrNoAgent) {
-		return &noAgent{id: id}
+		return newUnknownAgent(id)
 	}
 	return err
 }

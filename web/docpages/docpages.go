@@ -303,7 +303,7 @@ func (p *Pages) operationPage(c *gin.Context) (frame.WebPage, error) {
 	id := c.Param("id")
 	o, ok := p.byID[id]
 	if !ok {
-		return frame.WebPage{}, &noOperation{id, english.NearName(id, slices.Sorted(maps.Keys(p.byID)))}
+		return frame.WebPage{}, newUnknownOperation(id, english.NearName(id, slices.Sorted(maps.Keys(p.byID))))
 	}
 	if o.isRead {
 		o.Request = p.nameOwnAgent(c.Request.Context(), o.Request)
@@ -311,22 +311,14 @@ func (p *Pages) operationPage(c *gin.Context) (frame.WebPage, error) {
 	return frame.WebPage{Name: "docsoperation", Title: o.Summary, Body: o}, nil
 }
 
-// noOperation is an id that no operation of the API has.
-type noOperation struct {
-	id   string
-	near string // the id that was probably meant, "" for none
-}
-
-func (e *noOperation) Error() string { return "no operation " + e.id }
-
-// Problem returns the page for an operation that the reference does not have.
-func (e *noOperation) Problem() frame.Problem {
-	v := frame.Problem{
+// newUnknownOperation returns the problem of an id that no operation of the API has.
+func newUnknownOperation(id, near string) *frame.Problem {
+	v := &frame.Problem{
 		Status: http.StatusNotFound, Title: "The API has no such operation",
-		What: fmt.Sprintf("No operation has the id %q.", frame.ClipPlain(60, e.id)),
+		What: fmt.Sprintf("No operation has the id %q.", frame.ClipPlain(60, id)),
 	}
-	if e.near != "" {
-		v.Links = append(v.Links, frame.Link{Text: e.near, Address: "/docs/" + e.near})
+	if near != "" {
+		v.Links = append(v.Links, frame.Link{Text: near, Address: "/docs/" + near})
 	}
 	v.Links = append(v.Links, frame.Link{Text: "API reference", Address: "/docs"})
 	return v

@@ -20,7 +20,7 @@ const formTime = 15 * time.Second
 func ReadForm(c *gin.Context, maxBytes int64) error {
 	r := c.Request
 	if err := http.NewCrossOriginProtection().Check(r); err != nil {
-		return &BadRequest{"the form was sent by another site", "Use the form on this site."}
+		return BadRequest("the form was sent by another site", "Use the form on this site.")
 	}
 	// The server restores the deadline of the connection for the next request. A connection
 	// without deadlines is a test's, and its body has arrived already.
@@ -31,10 +31,10 @@ func ReadForm(c *gin.Context, maxBytes int64) error {
 		err = r.ParseMultipartForm(maxBytes)
 	}
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
-		return &BadRequest{fmt.Sprintf("the form is longer than %d bytes", maxBytes), "Send less text."}
+		return BadRequest(fmt.Sprintf("the form is longer than %d bytes", maxBytes), "Send less text.")
 	}
 	if err != nil {
-		return &BadRequest{"the form cannot be read", "Send it again from the page."}
+		return BadRequest("the form cannot be read", "Send it again from the page.")
 	}
 	return nil
 }

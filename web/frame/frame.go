@@ -32,9 +32,9 @@ type Options struct {
 	Now func() time.Time
 	// Building reports whether the index is being built. Nil is never.
 	Building func() bool
-	// Explain returns the page for an error that is not an Explained, and false for an unknown
-	// error. building says whether the index was being built.
-	Explain func(err error, building bool) (Problem, bool)
+	// Explain returns the page for an error that is no Problem, and nil for an unknown error.
+	// building says whether the index was being built.
+	Explain func(err error, building bool) *Problem
 	// Links are added to the navigation.
 	Links []Link
 	// PublicURL is the address of this server in the commands that pages show. It is never taken
@@ -51,7 +51,7 @@ type Frame struct {
 	panics    *atomic.Uint64
 	Now       func() time.Time
 	building  func() bool
-	explain   func(err error, building bool) (Problem, bool)
+	explain   func(err error, building bool) *Problem
 	links     []Link
 	assets    assets
 	shared    *template.Template
@@ -76,7 +76,7 @@ func New(o Options) *Frame {
 		f.building = func() bool { return false }
 	}
 	if f.explain == nil {
-		f.explain = func(error, bool) (Problem, bool) { return Problem{}, false }
+		f.explain = func(error, bool) *Problem { return nil }
 	}
 	f.shared = template.Must(template.New("").Funcs(template.FuncMap{
 		"text":      breakable,

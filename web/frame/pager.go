@@ -30,10 +30,8 @@ func PageNumber(c *gin.Context) (int, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 || n > maxPages {
-		return 0, &BadRequest{
-			What: fmt.Sprintf("There is no page %q", ClipPlain(30, text)),
-			Help: fmt.Sprintf("Pages are numbered from 1 to %d. Narrow the query with verb:, ns:, class: or host: to reach further results.", maxPages),
-		}
+		return 0, BadRequest(fmt.Sprintf("There is no page %q", ClipPlain(30, text)),
+			fmt.Sprintf("Pages are numbered from 1 to %d. Narrow the query with verb:, ns:, class: or host: to reach further results.", maxPages))
 	}
 	return n, nil
 }

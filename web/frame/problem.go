@@ -9,16 +9,20 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// Problem is an error page: what happened, and what the reader can do.
+// A Problem is an error with a separate page: what happened, and what the reader can do.
 type Problem struct {
 	Status int
 	Title  string
 	What   string
 	Help   string
 	Links  []Link
+	// MayAppear is set for a name that can be missing because the index is being built.
+	MayAppear bool
 	// Mistake is set for a query that could not be read.
 	Mistake *QueryMistake
 }
+
+func (p *Problem) Error() string { return p.What }
 
 // QueryMistake shows a query with a caret below the character at fault.
 type QueryMistake struct {
@@ -33,26 +37,15 @@ type QueryMistake struct {
 
 type Link struct{ Text, Address string }
 
-// Errors in a reader's request.
+// ErrNoPage means that an address leads to no page.
 var ErrNoPage = errors.New("no such page")
 
-type BadRequest struct{ What, Help string }
-
-func (e *BadRequest) Error() string { return e.What }
-
-// Problem returns the page for a request that cannot be read.
-func (e *BadRequest) Problem() Problem {
-	return Problem{
+// BadRequest returns the problem of a request that cannot be read.
+func BadRequest(what, help string) *Problem {
+	return &Problem{
 		Status: http.StatusBadRequest, Title: "This request cannot be answered",
-		What: AsSentence(e.What), Help: e.Help, Links: []Link{SearchLink},
+		What: AsSentence(what), Help: help, Links: []Link{SearchLink},
 	}
-}
-
-// An Explained error has a separate page.
-type Explained interface {
-	error
-	// Problem returns the page.
-	Problem() Problem
 }
 
 // errorPage makes the page for an error. Our own failures are logged and shown without detail. A
@@ -72,22 +65,22 @@ func (f *Frame) errorPage(c *gin.Context, err error, building bool) WebPage {
 var SearchLink = Link{"Search", "/"}
 
 // problemOf chooses the page for an error by who can do something about it.
-func (f *Frame) problemOf(err error, building bool) Problem {
-	if v, ok := f.explain(err, building); ok {
+func (f *Frame) problemOf(err error, building bool) *Problem {
+	if v := f.explain(err, building); v != nil {
 		return v
 	}
-	if e, ok := errors.AsType[Explained](err); ok {
-		return e.Problem()
+	if p, ok := errors.AsType[*Problem](err); ok {
+		return p
 	}
 	if errors.Is(err, ErrNoPage) {
-		return Problem{
+		return &Problem{
 			Status: http.StatusNotFound, Title: "There is no such page",
 			What:  "Perhaps the address was cut short.",
 			Help:  "These are places to begin:",
 			Links: append([]Link{SearchLink, {"Services", "/services"}, {"Verbs", "/verbs"}, {"Agents", "/agents"}}, f.links...),
 		}
 	}
-	return Problem{
+	return &Problem{
 		Status: http.StatusInternalServerError, Title: "Something broke here",
 		What: "The fault is ours, not yours, and has been written to the log.",
 		Help: "Try again in a while, or ask something else.", Links: []Link{SearchLink},
