@@ -11,12 +11,14 @@ import (
 
 // BackupResult says what a backup holds.
 type BackupResult struct {
-	Dir    string  `json:"dir"`
-	Files  int     `json:"files"`
-	Bytes  int64   `json:"bytes" doc:"of all files together"`
-	Seq    uint64  `json:"seq" doc:"the newest write that the store of the backup has"`
-	Leaves int64   `json:"leaves" doc:"of the transparency log of the backup; what is missing grows again from the store"`
-	TookMS float64 `json:"took_ms"`
+	Dir    string `json:"dir"`
+	Files  int    `json:"files"`
+	Bytes  int64  `json:"bytes" doc:"of all files together"`
+	Seq    uint64 `json:"seq" doc:"the newest write that the store of the backup has"`
+	Leaves int64  `json:"leaves" doc:"of the transparency log of the backup; what is missing grows again from the store"`
+	// Undeclared is set while the log cannot sign.
+	Undeclared int64   `json:"undeclared,omitempty" doc:"erased leaves of that log that no leaf declares yet"`
+	TookMS     float64 `json:"took_ms"`
 }
 
 type backupInput struct {

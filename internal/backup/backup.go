@@ -46,7 +46,9 @@ type Manifest struct {
 	Incarnation uint64    `json:"incarnation"`
 	Seq         uint64    `json:"seq"`    // the newest write that the store has
 	Leaves      int64     `json:"leaves"` // of the transparency log
-	Files       []File    `json:"files"`
+	// Undeclared counts the erased leaves that no leaf of the log declares yet.
+	Undeclared int    `json:"undeclared,omitempty"`
+	Files      []File `json:"files"`
 	// SHA256 is, in hex, that of the manifest without this member. Manifests of earlier versions
 	// have none.
 	SHA256 string `json:"sha256,omitempty"`
@@ -135,7 +137,7 @@ func writeParts(ctx context.Context, s Sources, dir string, progress func(part s
 		}
 	}
 	progress("the transparency log")
-	if m.Leaves, err = s.Log.WriteBackup(ctx, filepath.Join(dir, "log")); err != nil {
+	if m.Leaves, m.Undeclared, err = s.Log.WriteBackup(ctx, filepath.Join(dir, "log")); err != nil {
 		return m, fmt.Errorf("copy the transparency log: %w", err)
 	}
 	progress("the store")

@@ -48,18 +48,20 @@ const (
 
 // A Report says what a check has read. Every comparison is of the whole, none of a sample.
 type Report struct {
-	Records  int                   `json:"records"`   // of the store, each with its checksum
-	Versions int                   `json:"versions"`  // stored versions and documents, each with its bytes
-	Blobs    int                   `json:"documents"` // raw documents, each compared with its digest
-	Unused   int                   `json:"unused"`    // of those, how many are no longer used
-	Agents   int                   `json:"agents"`    // each with the chain of its entries
-	Leaves   int64                 `json:"leaves"`    // of the transparency log, each with its hash
-	Logged   audit.StoreComparison `json:"logged"`    // records compared with their leaves
-	Cosigned int                   `json:"cosigned"`  // checkpoints of other logs, compared with the store
-	HasIndex bool                  `json:"has_index"`
-	Index    index.Comparison      `json:"index"`
-	HasMail  bool                  `json:"has_mail"`
-	Mail     int                   `json:"mail"` // envelopes, each with its checksum
+	Records  int   `json:"records"`   // of the store, each with its checksum
+	Versions int   `json:"versions"`  // stored versions and documents, each with its bytes
+	Blobs    int   `json:"documents"` // raw documents, each compared with its digest
+	Unused   int   `json:"unused"`    // of those, how many are no longer used
+	Agents   int   `json:"agents"`    // each with the chain of its entries
+	Leaves   int64 `json:"leaves"`    // of the transparency log, each with its hash
+	// Undeclared counts the erased leaves that no signed leaf declares yet.
+	Undeclared int64                 `json:"undeclared"`
+	Logged     audit.StoreComparison `json:"logged"`   // records compared with their leaves
+	Cosigned   int                   `json:"cosigned"` // checkpoints of other logs, compared with the store
+	HasIndex   bool                  `json:"has_index"`
+	Index      index.Comparison      `json:"index"`
+	HasMail    bool                  `json:"has_mail"`
+	Mail       int                   `json:"mail"` // envelopes, each with its checksum
 }
 
 // Progress is called with the part that is read now, and how far it is; total is 0 when that is not
@@ -239,18 +241,7 @@ func (c *checker) checkLog(ctx context.Context, s *boltstore.Store) error {
 		c.addProblem("start the server, which writes the file again from log.key", "log/key, the public key of the transparency log, cannot be read: %v", err)
 		return nil
 	}
-	var bundles int64
-	counted := func(ctx context.Context, name string) ([]byte, error) {
-		if strings.HasPrefix(name, "tile/entries/") {
-			bundles++
-			c.progress("the leaves of the transparency log", bundles*256, 0)
-		}
-		return files(ctx, name)
-	}
-	report, err := audit.Verify(ctx, counted, verifier)
-	if err == nil {
-		err = audit.CheckHashes(dir)
-	}
+	report, err := audit.VerifyDir(ctx, dir, func(leaves int64) { c.progress("the leaves of the transparency log", leaves, 0) }, verifier)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -258,7 +249,7 @@ func (c *checker) checkLog(ctx context.Context, s *boltstore.Store) error {
 		c.addProblem(remedyLog, "the transparency log: %v", err)
 		return nil
 	}
-	c.report.Leaves = report.N
+	c.report.Leaves, c.report.Undeclared = report.N, report.Undeclared
 	if s == nil {
 		return nil
 	}

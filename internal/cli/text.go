@@ -40,6 +40,14 @@ func WriteJSONText(w io.Writer, text []byte) error {
 	return err
 }
 
+// DescribeUndeclared counts the erased leaves of a log that no leaf declares yet.
+func DescribeUndeclared(leaves int64) string {
+	if leaves == 1 {
+		return "1 erased leaf is not declared yet"
+	}
+	return fmt.Sprintf("%d erased leaves are not declared yet", leaves)
+}
+
 // FormatAge returns the rounded time from t to now in words.
 func FormatAge(now, t time.Time) string {
 	if t.IsZero() {

@@ -20,5 +20,5 @@ func (h *Server) writeBackup(ctx context.Context, dir string) (operator.BackupRe
 	}
 	took := time.Since(begun)
 	h.log.Info("backup written", "dir", dir, "files", len(m.Files), "bytes", m.Bytes(), "seq", m.Seq, "leaves", m.Leaves, "took", took)
-	return operator.BackupResult{Dir: dir, Files: len(m.Files), Bytes: m.Bytes(), Seq: m.Seq, Leaves: m.Leaves, TookMS: float64(took.Microseconds()) / 1000}, nil
+	return operator.BackupResult{Dir: dir, Files: len(m.Files), Bytes: m.Bytes(), Seq: m.Seq, Leaves: m.Leaves, Undeclared: int64(m.Undeclared), TookMS: float64(took.Microseconds()) / 1000}, nil
 }

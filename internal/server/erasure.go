@@ -50,7 +50,7 @@ func isErasedSince(erased int64, upkeep boltstore.Upkeep) bool {
 // records from the files of the index, of the feed and of the queue.
 func (h *Server) compactViews(ctx context.Context) error {
 	head, begun := h.Store.Head().Seq, h.clock.Now().UnixMilli()
-	if err := errors.Join(h.Index.WaitFor(ctx, head), h.audit.WaitFor(ctx, head), h.changes.WaitFor(ctx, head)); err != nil {
+	if err := errors.Join(h.Index.WaitFor(ctx, head), h.audit.WaitErased(ctx, head), h.changes.WaitFor(ctx, head)); err != nil {
 		return fmt.Errorf("wait for the followers of the store: %w", err)
 	}
 	if err := errors.Join(h.Index.Compact(ctx), h.changes.Compact(ctx)); err != nil {

@@ -9,10 +9,11 @@ import (
 )
 
 // WriteBackup copies the directory of the log into a new directory, in its state between two
-// batches. The log waits meanwhile. A store that is copied later contains all records of this copy.
-func (l *Log) WriteBackup(ctx context.Context, dir string) (leaves int64, err error) {
+// batches. The log waits meanwhile. A store that is copied later contains all records of this copy,
+// and all deletions. undeclared counts the erased leaves that no leaf of the copy declares.
+func (l *Log) WriteBackup(ctx context.Context, dir string) (leaves int64, undeclared int, err error) {
 	if err := privatefile.MakeDir(dir); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	l.writing.Lock()
 	defer l.writing.Unlock()
@@ -20,7 +21,7 @@ func (l *Log) WriteBackup(ctx context.Context, dir string) (leaves int64, err er
 	defer l.inUse.RUnlock()
 	s, err := readState(l.dir)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	for _, part := range []struct {
 		name   string
@@ -30,11 +31,11 @@ func (l *Log) WriteBackup(ctx context.Context, dir string) (leaves int64, err er
 		{checkpointFile, checkpoint.MaxSize}, {keyFile, checkpoint.MaxSize}, {stateFile, checkpoint.MaxSize},
 	} {
 		if err := ctx.Err(); err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 		if err := privatefile.Copy(filepath.Join(l.dir, part.name), filepath.Join(dir, part.name), part.length); err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 	}
-	return s.Size, privatefile.SyncDir(dir)
+	return s.Size, l.Status().Undeclared, privatefile.SyncDir(dir)
 }

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"maps"
 	"os"
+	"slices"
 
 	"gazetteer/registry/audit/checkpoint"
 	"gazetteer/store"
@@ -19,6 +21,8 @@ type StoreComparison struct {
 	Records int64 // records of the store that are leaves
 	Waiting int64 // records that the log has yet to read
 	Lost    int64 // leaves of records whose loss the operator has accepted
+	// Undeclared are erased leaves whose record the store has deleted, and that no leaf declares yet.
+	Undeclared int64
 }
 
 // CompareStore compares a store with the directory of its log, which no process may use: every leaf
@@ -28,7 +32,7 @@ type StoreComparison struct {
 // cannot complete the comparison.
 func CompareStore(ctx context.Context, dir string, s store.Store, verifier note.Verifier, known [][]byte,
 	progress func(done, total int64), report func(problem string)) (StoreComparison, error) {
-	c := comparison{ctx: ctx, store: s, report: report, seed: maphash.MakeSeed(), logged: map[uint64]struct{}{}}
+	c := comparison{ctx: ctx, store: s, report: report, seed: maphash.MakeSeed(), logged: map[uint64]struct{}{}, erased: map[int64]string{}}
 	var err error
 	if c.state, err = readState(dir); err != nil {
 		return c.result, err
@@ -71,8 +75,11 @@ type comparison struct {
 
 	seed   maphash.Seed
 	logged map[uint64]struct{} // hashes of the keys of leaves that are not erased
-	// changed contains the keys that were written or deleted after the log's cursor.
+	// changed contains the keys that were written or deleted after the log's cursor; the value is
+	// whether they are deleted.
 	changed map[string]bool
+	// erased are the keys of erased leaves that no later leaf declares, by their numbers.
+	erased map[int64]string
 }
 
 // checkKnown checks that the tree contains a signed checkpoint.
@@ -96,10 +103,19 @@ func (c *comparison) checkKnown(text []byte, verifier note.Verifier) error {
 	return nil
 }
 
-// readNewKeys collects the keys that were written since the log last read the store.
+// readNewKeys collects the keys that were written since the log last read the store. If the store has
+// forgotten deletions since then, the log reads it from the beginning, too.
 func (c *comparison) readNewKeys() error {
+	err := c.readKeysAfter(c.state.storeCursor())
+	if errors.Is(err, store.ErrCursorGone) {
+		err = c.readKeysAfter(store.Cursor{})
+	}
+	return err
+}
+
+func (c *comparison) readKeysAfter(after store.Cursor) error {
 	c.changed = map[string]bool{}
-	head, after := c.store.Head(), c.state.storeCursor()
+	head := c.store.Head()
 	if after.Incarnation != head.Incarnation || after.Seq > head.Seq {
 		after = store.Cursor{}
 	}
@@ -110,7 +126,7 @@ func (c *comparison) readNewKeys() error {
 		if err != nil && !store.Damaged(r, err) {
 			return fmt.Errorf("read the changes of the store: %w", err)
 		}
-		c.changed[r.Key] = true
+		c.changed[r.Key] = r.Deleted
 		if r.Seq >= head.Seq {
 			break
 		}
@@ -139,7 +155,18 @@ func (c *comparison) compareLeaves(progress func(done, total int64)) error {
 		if err != nil {
 			return err
 		}
-		if e.Erased || e.Deleted {
+		if e.Erased {
+			c.erased[index] = e.Key
+			continue
+		}
+		if e.Deleted {
+			declared, err := erasedBy(e.Leaf)
+			if err != nil {
+				c.report(fmt.Sprintf("leaf %d: %v", index, err))
+			}
+			for _, erased := range declared {
+				delete(c.erased, erased)
+			}
 			continue
 		}
 		c.logged[maphash.String(c.seed, e.Key)] = struct{}{}
@@ -149,17 +176,49 @@ func (c *comparison) compareLeaves(progress func(done, total int64)) error {
 			c.result.Lost++
 		case errors.Is(err, store.ErrCorrupt): // reported with the records of the store
 		case errors.Is(err, store.ErrNotFound):
-			if !c.changed[e.Key] { // otherwise its erasure follows later
+			if !c.isChanged(e.Key) { // otherwise its erasure follows later
 				c.report(fmt.Sprintf("leaf %d is the record %s, and the store does not have it: an older copy of the store was put back", index, e.Key))
 			}
 		case err != nil:
 			return err
-		case tlog.RecordHash(salter.recordLeaf(r)) != e.Hash && !c.changed[e.Key]:
+		case tlog.RecordHash(salter.recordLeaf(r)) != e.Hash && !c.isChanged(e.Key):
 			c.report(fmt.Sprintf("leaf %d is the record %s, and the store has another record under that key", index, e.Key))
 		}
 	}
 	progress(c.state.Size, c.state.Size)
+	return c.compareErased()
+}
+
+// compareErased compares the erased leaves that no leaf declares with the deletions of the store
+// that the log has yet to read: only those will be declared.
+func (c *comparison) compareErased() error {
+	valid := c.state.isValidIn(c.store)
+	for _, index := range slices.Sorted(maps.Keys(c.erased)) {
+		key := c.erased[index]
+		if c.changed[key] {
+			c.result.Undeclared++
+			continue
+		}
+		switch r, err := c.store.Get(c.ctx, key); {
+		case err == nil && valid && r.Seq > c.state.Seq: // deleted, and written again
+			c.result.Undeclared++
+		case err == nil:
+			c.logged[maphash.String(c.seed, key)] = struct{}{} // so that it is reported once
+			c.report(fmt.Sprintf("leaf %d is erased, and the store still has its record %s: an older copy of the store was put back", index, key))
+		case errors.Is(err, store.ErrCorrupt): // reported with the records of the store
+		case errors.Is(err, store.ErrNotFound):
+			c.report(fmt.Sprintf("leaf %d is erased and no leaf will declare it: the store knows of no deletion of its record %s", index, key))
+		default:
+			return err
+		}
+	}
 	return nil
+}
+
+// isChanged reports whether a record was written or deleted after the log's cursor.
+func (c *comparison) isChanged(key string) bool {
+	_, changed := c.changed[key]
+	return changed
 }
 
 // compareRecords checks that the log contains each record that belongs in it.
@@ -176,7 +235,7 @@ func (c *comparison) compareRecords() error {
 			switch {
 			case logged:
 				c.result.Records++
-			case c.changed[r.Key]:
+			case c.isChanged(r.Key):
 				c.result.Waiting++
 			default:
 				c.report(fmt.Sprintf("the record %s has no leaf in the log, which has read the store up to write %d", r.Key, c.state.Seq))

@@ -113,6 +113,12 @@ func (s state) storeCursor() store.Cursor {
 	return store.Cursor{Store: s.Store, Incarnation: s.Incarnation, Seq: s.Seq}
 }
 
+// isValidIn reports whether the cursor is a position in the log of a store.
+func (s state) isValidIn(in store.Store) bool {
+	head := in.Head()
+	return s.Seq > 0 && s.Incarnation == head.Incarnation && s.Seq <= head.Seq
+}
+
 // fileBytes returns the total size of the files of leaves and hashes.
 func (s state) fileBytes() int64 { return s.Size*rowBytes + s.Bytes + hashesBytes(s.Size) }
 

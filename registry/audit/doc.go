@@ -24,7 +24,9 @@
 //
 //	{"deleted": true, "erases": [numbers of leaves], "key": …, "salt": …}
 //
-// A leaf without content that no such leaf lists was not erased but tampered with.
+// An erasure does not wait for a signature: while the log cannot sign, it erases the leaves, and the
+// leaf that lists them follows. A leaf without content that no such leaf lists, and whose deletion is
+// not in the store, was not erased but tampered with.
 //
 // # Files
 //

@@ -34,13 +34,13 @@ const (
 // Run follows the store until ctx ends, and then returns nil. It appends leaves, signs a checkpoint
 // for each batch, and writes the checkpoint to disk before publishing it. It retries while the disk
 // is full, the process has no descriptors, or the lock does not answer. While the log is halted, it
-// waits; see [Log.Halt]. It returns the first error that a retry cannot repair: an error of the
+// waits; see [Log.Halt]. All the time it erases the content of deleted records. It returns the first error that a retry cannot repair: an error of the
 // store, a [*ForkError], or a write that may or may not be on disk. The log must then be opened
 // again. Until then it serves its signed state.
 func (l *Log) Run(ctx context.Context) error {
 	pause := l.retry
 	for l.broken == nil {
-		if !l.awaitResume(ctx) {
+		if _, halted := l.Halted(); halted && l.eraseWhile(ctx, 0, l.awaitResume) != nil {
 			return nil
 		}
 		before := l.state.Size
@@ -49,7 +49,7 @@ func (l *Log) Run(ctx context.Context) error {
 			l.Halt(cause, err)
 			continue
 		}
-		if errors.Is(err, ErrHalted) {
+		if errors.Is(err, ErrHalted) || errors.Is(err, errReread) {
 			continue
 		}
 		if errors.Is(err, store.ErrCursorGone) {
@@ -64,7 +64,7 @@ func (l *Log) Run(ctx context.Context) error {
 		if isPassing(err) {
 			l.setBlocked(err)
 			l.log.Error("the log could not be written, trying again", "dir", l.dir, "error", err, "pause", pause)
-			if wait.For(ctx, pause) != nil {
+			if l.eraseWhile(ctx, 0, func(ctx context.Context) error { return wait.For(ctx, pause) }) != nil {
 				return nil
 			}
 			pause = min(2*pause, retryMost)
@@ -78,9 +78,9 @@ func (l *Log) Run(ctx context.Context) error {
 }
 
 // isPassing reports whether a write failed before any change because of a temporary shortage: of
-// disk space, of descriptors, or of the lock.
+// disk space, of descriptors, or of the lock. An erasure can always be repeated.
 func isPassing(err error) bool {
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, ErrLock) || limit.IsShortage(err)
+	return errors.Is(err, errErase) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, ErrLock) || limit.IsShortage(err)
 }
 
 // followStore applies the store's log until ctx ends or something fails. It calls check before the
@@ -95,7 +95,7 @@ func (l *Log) followStore(ctx context.Context, check func() error) error {
 	if err := check(); err != nil {
 		return err
 	}
-	durable := l.state.Seq
+	durable, erased := l.state.Seq, l.erased.Cursor().Seq
 	err := follow.ReadBatches(ctx, l.store, l.state.storeCursor(), follow.BatchOptions{Damaged: l.damaged.noteDamage}, func(batch []store.Record, upTo store.Cursor) error {
 		kept, err := l.applyRecords(ctx, batch, upTo, upTo.Seq-durable >= stateLag)
 		if kept {
@@ -103,6 +103,9 @@ func (l *Log) followStore(ctx context.Context, check func() error) error {
 		}
 		if err != nil {
 			return err
+		}
+		if l.erased.Cursor().Seq > max(erased, upTo.Seq) {
+			return errReread
 		}
 		return check()
 	})
@@ -119,8 +122,11 @@ func (l *Log) followStore(ctx context.Context, check func() error) error {
 // records that it already has, so this adds only missing ones.
 func (l *Log) restartFollowing(why string) error {
 	l.log.Warn("reading the store from the beginning, for records that the log has not", "dir", l.dir, "why", why)
+	l.writing.Lock()
+	defer l.writing.Unlock()
 	l.state.Incarnation, l.state.Seq = 0, 0
 	l.position.MoveTo(store.Cursor{})
+	l.erased.MoveTo(store.Cursor{})
 	return writeState(l.dir, l.state)
 }
 
@@ -171,8 +177,10 @@ func (l *Log) growToSigned(ctx context.Context) error {
 // checkStore checks that the store still has the most recently logged records. They are missing if
 // an older copy of the store was restored. Deletions that the log has not seen yet are not a loss.
 func (l *Log) checkStore(ctx context.Context) error {
-	head := l.store.Head()
-	valid := l.state.Seq > 0 && l.state.Incarnation == head.Incarnation && l.state.Seq <= head.Seq
+	if err := l.checkUndeclared(ctx); err != nil {
+		return err
+	}
+	valid := l.state.isValidIn(l.store)
 	var deleted map[string]bool // since the cursor
 	for index := l.state.Size - 1; index >= l.state.Lost; index-- {
 		e, _, err := l.leaves.readEntry(index, l.hashes)
@@ -290,6 +298,13 @@ type batch struct {
 	leaves  []pending
 	// heads overrides the tables of the log, by place.
 	byKey, byGroup map[uint32]int64
+	// erased are the keys of the leaves of the log whose content is erased with the batch, by their
+	// numbers.
+	erased map[int64]string
+}
+
+func (l *Log) newBatch() *batch {
+	return &batch{growth: newGrowth(l.hashes, l.state.Size), byKey: map[uint32]int64{}, byGroup: map[uint32]int64{}, erased: map[int64]string{}}
 }
 
 // A pending leaf is one of a batch.
@@ -301,15 +316,28 @@ type pending struct {
 	leaf []byte
 }
 
-// applyRecords appends a batch of the store's log. It returns whether the cursor is on disk. If
-// not, a restart reads the same records again.
+// applyRecords appends a batch of the store's log and signs. It returns whether the cursor is on
+// disk. If not, a restart reads the same records again.
 func (l *Log) applyRecords(ctx context.Context, records []store.Record, upTo store.Cursor, due bool) (kept bool, err error) {
+	if kept, err = l.appendRecords(records, upTo, due); err != nil {
+		return kept, err
+	}
+	l.moveErased(upTo)
+	if !kept {
+		l.advanceCursor()
+		return false, nil
+	}
+	return true, l.publishCheckpoint(ctx)
+}
+
+// appendRecords appends a batch without a signature.
+func (l *Log) appendRecords(records []store.Record, upTo store.Cursor, due bool) (kept bool, err error) {
 	l.writing.Lock() // no backup sees half a batch
 	defer l.writing.Unlock()
 	if _, halted := l.Halted(); halted {
 		return false, ErrHalted
 	}
-	b := &batch{growth: newGrowth(l.hashes, l.state.Size), byKey: map[uint32]int64{}, byGroup: map[uint32]int64{}}
+	b := l.newBatch()
 	for _, r := range records {
 		if err := l.damaged.takeError(r); err != nil {
 			if l.isLeaf(r.Key) {
@@ -328,8 +356,10 @@ func (l *Log) applyRecords(ctx context.Context, records []store.Record, upTo sto
 	next.Store, next.Incarnation, next.Seq = upTo.Store, upTo.Incarnation, upTo.Seq
 	if len(b.leaves) == 0 && !due {
 		l.state = next
-		l.advanceCursor()
 		return false, nil
+	}
+	if err := l.eraseLeaves(b.erased); err != nil {
+		return false, err
 	}
 	// Leaves that are appended to a damaged tree are damaged, too, so the tree is checked first.
 	if last := l.lastCheckpoint(); l.state.Size == last.N {
@@ -340,16 +370,21 @@ func (l *Log) applyRecords(ctx context.Context, records []store.Record, upTo sto
 	if err := l.commitBatch(b, next); err != nil {
 		return false, err
 	}
-	return true, l.publishCheckpoint(ctx)
+	return true, nil
 }
 
 // addRecord adds a leaf for a record unless the log already has it: after a restore the log reads
 // the store from the beginning again.
 func (l *Log) addRecord(b *batch, r store.Record) error {
 	key, group := l.salter.tablePlace(r.Key), l.salter.tablePlace(groupOf(r.Key))
-	leaf, err := l.leafOf(b, r, key)
+	leaf, undeclared, err := l.leafOf(b, r, key)
 	if err != nil || leaf == nil {
 		return err
+	}
+	if undeclared {
+		if err := l.addRecord(b, store.Record{Key: r.Key, Deleted: true}); err != nil {
+			return err
+		}
 	}
 	index := l.state.Size + int64(len(b.leaves))
 	if index >= maxSize {
@@ -371,27 +406,29 @@ func (l *Log) addRecord(b *batch, r store.Record) error {
 	return b.addLeaf(p.hash)
 }
 
-// leafOf returns the leaf of a record, nil if the log has it. For a deleted record it first removes
-// the bytes of its leaves.
-func (l *Log) leafOf(b *batch, r store.Record, place uint32) ([]byte, error) {
+// leafOf returns the leaf of a record, nil if the log has it. The content of the leaves of a deleted
+// record is erased with the batch. undeclared is true if the record was written again after the
+// erasure of its newest leaf: its deletion is no longer in the store's log, and is declared first.
+func (l *Log) leafOf(b *batch, r store.Record, place uint32) (leaf []byte, undeclared bool, err error) {
 	if r.Deleted {
 		erased, again, err := l.eraseKey(b, r.Key, place)
 		if err != nil || again {
-			return nil, err
+			return nil, false, err
 		}
-		return l.salter.deletionLeaf(r.Key, erased), nil
+		return l.salter.deletionLeaf(r.Key, erased), false, nil
 	}
-	leaf := l.salter.recordLeaf(r)
+	leaf = l.salter.recordLeaf(r)
 	for newest, err := range l.ofKey(b, r.Key, place) {
-		if err != nil || newest.hash == tlog.RecordHash(leaf) {
-			return nil, err
+		undeclared = newest.flags&(flagErased|flagDeleted) == flagErased
+		if err != nil || !undeclared && newest.hash == tlog.RecordHash(leaf) {
+			return nil, false, err
 		}
 		break
 	}
-	return leaf, nil
+	return leaf, undeclared, nil
 }
 
-// eraseKey removes the bytes of a record's leaves since its last deletion, and returns their
+// eraseKey takes the leaves of a record since its last deletion for erasure, and returns their
 // numbers. again is true if the record has not been written since its last deletion.
 func (l *Log) eraseKey(b *batch, key string, place uint32) (erased []int64, again bool, err error) {
 	for leaf, err := range l.ofKey(b, key, place) {
@@ -405,9 +442,7 @@ func (l *Log) eraseKey(b *batch, key string, place uint32) (erased []int64, agai
 			p.row.flags |= flagErased
 			p.leaf = make([]byte, len(p.leaf))
 		default:
-			if err := l.leaves.eraseLeaf(leaf.index); err != nil {
-				return nil, false, err
-			}
+			b.erased[leaf.index] = key
 		}
 		erased = append(erased, leaf.index)
 	}
@@ -487,6 +522,9 @@ func (l *Log) commitBatch(b *batch, next state) error {
 	l.state = next
 	l.mu.Lock()
 	l.bytes = next.fileBytes()
+	for index := range b.erased {
+		delete(l.undeclared, index)
+	}
 	l.mu.Unlock()
 	return nil
 }

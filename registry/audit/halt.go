@@ -129,17 +129,17 @@ func (l *Log) haltIfDamaged(err *error) {
 	}
 }
 
-// awaitResume waits until a halted log may sign again; false when ctx ends before.
-func (l *Log) awaitResume(ctx context.Context) bool {
+// awaitResume waits until a halted log may sign again, or ctx ends.
+func (l *Log) awaitResume(ctx context.Context) error {
 	for {
 		resumed := l.resumed.Next()
 		if _, halted := l.Halted(); !halted {
-			return true
+			return nil
 		}
 		select {
 		case <-resumed:
 		case <-ctx.Done():
-			return false
+			return ctx.Err()
 		}
 	}
 }

@@ -107,13 +107,9 @@ func (h *hashes) findWrongHash(size int64) error {
 	return nil
 }
 
-// CheckHashes checks the hashes in the own directory of a log that no tile has, and that [Verify]
-// therefore does not read. The error is a [*DamagedError] for the first one that does not follow
-// from the two below it. An export or a mirror has no such hashes.
-func CheckHashes(dir string) error {
-	if !isOwn(dir) {
-		return nil
-	}
+// checkHashes checks the hashes in the own directory of a log that no tile has. The error is a
+// [*DamagedError] for the first one that does not follow from the two below it.
+func checkHashes(dir string) error {
 	s, err := readState(dir)
 	if err != nil {
 		return err

@@ -20,6 +20,9 @@ import (
 // lockTimeout bounds the answer of the lock.
 const lockTimeout = 10 * time.Second
 
+// eraseDelay is the time after which deleted records no longer wait for the answer of the lock.
+const eraseDelay = time.Second
+
 // ErrLock means that the lock did not answer, so that the log cannot sign at the moment.
 var ErrLock = errors.New("the lock of the log does not answer")
 
@@ -105,7 +108,12 @@ func (l *Log) swapLock(ctx context.Context, head checkpoint.Checkpoint, signed [
 		return signed, false, nil
 	}
 	prove := func(older int64) (tlog.TreeProof, error) { return l.proveGrowth(older, head) }
-	lines, larger, err := l.submitToLock(ctx, l.lockedSize(head), head, signed, prove)
+	var lines []byte
+	var larger int64
+	err = l.eraseWhile(ctx, eraseDelay, func(ctx context.Context) (err error) {
+		lines, larger, err = l.submitToLock(ctx, l.lockedSize(head), head, signed, prove)
+		return err
+	})
 	switch {
 	case err != nil:
 		return nil, false, err

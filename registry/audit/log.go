@@ -57,6 +57,8 @@ type Options struct {
 	Now func() time.Time
 	// Log receives a line for each event that an operator must know; nil discards them.
 	Log *slog.Logger
+
+	sync func(*os.File) error // syncs erasures; tests replace it
 }
 
 // A Log follows a store into a Merkle tree. All methods may be called from any
@@ -75,6 +77,7 @@ type Log struct {
 	salter      salter
 	log         *slog.Logger
 	retry       time.Duration // the first pause after a full disk
+	sync        func(*os.File) error
 
 	lock   *os.File
 	signer *os.File // the lock beside the copy
@@ -89,6 +92,7 @@ type Log struct {
 	writing sync.Mutex // held while the files change, and while they are copied
 
 	position follow.Position // the position up to which the newest checkpoint covers the store
+	erased   follow.Position // the position up to which the content of deleted records is erased
 	resumed  wait.Broadcast  // notified by Resume
 
 	mu     sync.Mutex            // guards the following fields
@@ -104,6 +108,10 @@ type Log struct {
 	witnessed map[string]int64 // the last cosigned size of each witness, by name
 	// blocked is the reason why the log cannot sign at the moment.
 	blocked error
+	// undeclared are the keys of the erased leaves that no leaf declares yet, by their numbers.
+	// eraseErr is the reason why the content of a deleted record cannot be erased at the moment.
+	undeclared map[int64]string
+	eraseErr   error
 	// lockSize is the size of the lock's tree if it is larger than ours. lockAnswered is the time
 	// of its last cosignature, lockSubmitted the size of the largest tree that it was sent.
 	lockSize      int64
@@ -130,6 +138,9 @@ func Open(ctx context.Context, o Options) (*Log, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.sync == nil {
+		o.sync = (*os.File).Sync
+	}
 	l := &Log{
 		lockWitness: o.Lock,
 		now:         o.Now,
@@ -141,6 +152,7 @@ func Open(ctx context.Context, o Options) (*Log, error) {
 		acceptLoss:  o.AcceptLoss,
 		log:         o.Log,
 		retry:       time.Second,
+		sync:        o.sync,
 		chains:      &chains{},
 	}
 	if o.Copy != "" {
@@ -188,7 +200,8 @@ func (l *Log) openFiles(ctx context.Context) error {
 	if l.leaves, err = openLeaves(l.dir, os.O_RDWR, l.state.Size, l.state.Bytes); err != nil {
 		return err
 	}
-	unfinished, err := l.leaves.scanRows(ctx, l.chains, l.state.Size, l.state.Bytes)
+	l.leaves.sync = l.sync
+	erased, err := l.leaves.scanRows(ctx, l.chains, l.state.Size, l.state.Bytes)
 	if err != nil {
 		return err
 	}
@@ -202,10 +215,8 @@ func (l *Log) openFiles(ctx context.Context) error {
 		l.position.SetError(ErrHalted)
 		l.log.Error(l.halt.String(), "dir", l.dir)
 	}
-	for _, r := range unfinished {
-		if err := l.leaves.wipeBytes(r); err != nil {
-			return err
-		}
+	if err := l.finishErasures(erased); err != nil {
+		return err
 	}
 	if err := l.truncateUncommitted(); err != nil {
 		return err
@@ -463,6 +474,7 @@ func (l *Log) Close() error {
 	if !again {
 		l.closed = true
 		l.position.SetError(ErrClosed)
+		l.erased.SetError(ErrClosed)
 	}
 	l.mu.Unlock()
 	if again {

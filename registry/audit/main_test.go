@@ -36,6 +36,8 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	case "write":
 		writeUntilKilled(os.Getenv(dirEnv))
+	case "erase":
+		eraseUntilKilled(os.Getenv(dirEnv))
 	}
 }
 

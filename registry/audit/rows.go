@@ -76,7 +76,10 @@ func decodeRow(b []byte) (row, bool) {
 // leaves are the two files that hold the leaves.
 type leaves struct {
 	rows, entries *os.File
-	mu            sync.RWMutex // held for writing while a leaf is erased
+	mu            sync.RWMutex // held for writing while leaves are erased
+	// unsynced are the leaves whose erasure was written and may not be on disk. Guarded by mu.
+	unsynced map[int64]bool
+	sync     func(*os.File) error // of an erasure; nil if the files are only read
 }
 
 // openLeaves opens the files of a log with the given numbers of leaves and bytes.
@@ -89,7 +92,7 @@ func openLeaves(dir string, flag int, size, bytes int64) (*leaves, error) {
 	if err != nil {
 		return nil, errors.Join(err, rows.Close())
 	}
-	return &leaves{rows: rows, entries: entries}, nil
+	return &leaves{rows: rows, entries: entries, unsynced: map[int64]bool{}}, nil
 }
 
 func (l *leaves) closeFiles() error { return errors.Join(l.rows.Close(), l.entries.Close()) }
@@ -128,51 +131,6 @@ func (l *leaves) readContent(index int64, r row) (key string, leaf []byte, err e
 	return string(b[:r.keyLen]), leaf, nil
 }
 
-// eraseLeaf removes the bytes of a leaf. The row is marked first, so that an interrupted erasure
-// can be repeated.
-func (l *leaves) eraseLeaf(index int64) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	r, err := l.readRow(index)
-	if err != nil {
-		return err
-	}
-	if r.flags&flagErased == 0 {
-		key, _, err := l.readContent(index, r)
-		if err != nil {
-			return err
-		}
-		r.flags |= flagErased
-		r.sum = crc32.Checksum([]byte(key), castagnoli)
-		if err := writeAt(l.rows, r.appendTo(nil), index*rowBytes); err != nil {
-			return err
-		}
-	}
-	if done, err := l.isWiped(r); err != nil || done {
-		return err
-	}
-	return l.wipeBytes(r)
-}
-
-// wipeBytes overwrites the bytes of an erased leaf, in place.
-func (l *leaves) wipeBytes(r row) error {
-	return writeAt(l.entries, make([]byte, r.leafLen), r.offset+int64(r.keyLen))
-}
-
-// isWiped reports whether the bytes of an erased leaf were overwritten.
-func (l *leaves) isWiped(r row) (bool, error) {
-	b := make([]byte, r.leafLen)
-	if err := readAt(l.entries, b, r.offset+int64(r.keyLen)); err != nil {
-		return false, err
-	}
-	for _, c := range b {
-		if c != 0 {
-			return false, nil
-		}
-	}
-	return true, nil
-}
-
 // chains finds the newest leaf of a key and of a group. It has two tables in memory with the newest
 // leaf of each place; the rows link it to the older leaves of that place. The tables are filled
 // from the rows when the log is opened.
@@ -202,10 +160,11 @@ func isBelow(key, asked string) bool {
 }
 
 // scanRows reads the rows of a whole log. It fills the tables, checks that the leaves are
-// contiguous, and returns the rows of erased leaves whose bytes still exist after a crash.
-func (l *leaves) scanRows(ctx context.Context, c *chains, size, bytes int64) (unfinished []row, err error) {
+// contiguous, and returns the erased leaves that need work after a crash.
+func (l *leaves) scanRows(ctx context.Context, c *chains, size, bytes int64) (*erasedScan, error) {
 	const page = 4096
 	buffer := make([]byte, page*rowBytes)
+	erased := newErasedScan(l)
 	end := int64(0)
 	for first := int64(0); first < size; first += page {
 		if err := ctx.Err(); err != nil {
@@ -222,20 +181,15 @@ func (l *leaves) scanRows(ctx context.Context, c *chains, size, bytes int64) (un
 			}
 			end = r.endOffset()
 			c.addRow(i, r)
-			if r.flags&flagErased == 0 {
-				continue
-			}
-			if done, err := l.isWiped(r); err != nil {
+			if err := erased.addRow(i, r); err != nil {
 				return nil, err
-			} else if !done {
-				unfinished = append(unfinished, r)
 			}
 		}
 	}
 	if end != bytes {
 		return nil, &DamagedError{File: l.rows.Name(), Problem: fmt.Sprintf("is damaged: its leaves end at byte %d of %d", end, bytes), Remedy: remedyRestore}
 	}
-	return unfinished, nil
+	return erased, nil
 }
 
 // A LogEntry is one leaf of the log.

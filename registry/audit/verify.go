@@ -17,7 +17,9 @@ type Report struct {
 	checkpoint.Checkpoint
 	Signed []byte // the checkpoint as it was signed, with all signatures
 	Erased int64  // leaves whose content is erased; their hashes were checked
-	Older  int    // earlier checkpoints that the tree contains
+	// Undeclared is how many of them no leaf declares as erased yet. See [VerifyDir].
+	Undeclared int64
+	Older      int // earlier checkpoints that the tree contains
 }
 
 // Verify checks a whole log from its files, without the program that serves it: that the checkpoint
@@ -26,6 +28,31 @@ type Report struct {
 // the signed root, and that the tree contains each of the older checkpoints of the same log, which
 // must be signed, too. The error names the first wrong file.
 func Verify(ctx context.Context, files Files, verifier note.Verifier, older ...[]byte) (Report, error) {
+	return verifyFiles(ctx, files, false, verifier, older)
+}
+
+// VerifyDir is [Verify] for a directory. It reads the own directory of a log more thoroughly, even
+// while the log is in use: it also checks the hashes that no tile has, and knows the leaves that the
+// log has erased and will declare with its next signature, which it counts. progress, if not nil, is
+// called with the number of leaves that were read.
+func VerifyDir(ctx context.Context, dir string, progress func(leaves int64), verifier note.Verifier, older ...[]byte) (Report, error) {
+	read, leaves := FilesIn(dir), int64(0)
+	files := func(ctx context.Context, name string) ([]byte, error) {
+		if level, _, width, tile := parseTileName(name); tile && level == entriesLevel && progress != nil {
+			leaves += int64(width)
+			progress(leaves)
+		}
+		return read(ctx, name)
+	}
+	own := isOwn(dir)
+	r, err := verifyFiles(ctx, files, own, verifier, older)
+	if err == nil && own {
+		err = checkHashes(dir)
+	}
+	return r, err
+}
+
+func verifyFiles(ctx context.Context, files Files, own bool, verifier note.Verifier, older [][]byte) (Report, error) {
 	signed, err := files(ctx, checkpointFile)
 	if err != nil {
 		return Report{}, fmt.Errorf("verify: %w", err)
@@ -38,7 +65,7 @@ func Verify(ctx context.Context, files Files, verifier note.Verifier, older ...[
 	if head.N > maxSize {
 		return r, fmt.Errorf("verify %s: a log of %d leaves is more than this program can check", checkpointFile, head.N)
 	}
-	v := verification{ctx: ctx, files: files, size: head.N, gone: map[int64]bool{}}
+	v := verification{ctx: ctx, files: files, own: own, size: head.N, gone: map[int64]bool{}}
 	if err := v.checkLeaves(&r); err != nil {
 		return r, fmt.Errorf("verify: %w", err)
 	}
@@ -68,6 +95,7 @@ func Verify(ctx context.Context, files Files, verifier note.Verifier, older ...[
 type verification struct {
 	ctx   context.Context // of the one call of Verify
 	files Files
+	own   bool // the files are the own directory of a log
 	size  int64
 	roots []tlog.Hash    // of the full tiles of the level before
 	gone  map[int64]bool // leaves without content, until a later leaf declares the erasure
@@ -89,11 +117,12 @@ func (v *verification) checkLeaves(r *Report) error {
 			return err
 		}
 	}
-	if len(v.gone) > 0 {
+	if len(v.gone) > 0 && !v.own {
 		first := slices.Min(slices.Collect(maps.Keys(v.gone)))
-		return &DamagedError{File: v.bundleName(first / tileWidth), Problem: fmt.Sprintf("has no content for leaf %d, and no leaf of an erasure names it: it was removed", first)}
+		return &DamagedError{File: v.bundleName(first / tileWidth), Problem: fmt.Sprintf("has no content for leaf %d, and no leaf of an erasure names it: it was removed, or the log declares its erasure with the next checkpoint", first)}
 	}
-	r.Erased = v.erased
+	r.Undeclared = int64(len(v.gone))
+	r.Erased = v.erased + r.Undeclared
 	return nil
 }
 

@@ -249,7 +249,9 @@ type cosignedView struct {
 // verifiedView lists the checks besides the signature.
 type verifiedView struct {
 	Erased int64 `json:"erased_leaves"`
-	Older  int   `json:"older_checkpoints"`
+	// Undeclared is how many of them no leaf declares yet.
+	Undeclared int64 `json:"undeclared_leaves,omitempty"`
+	Older      int   `json:"older_checkpoints"`
 }
 
 // checkCosignatures describes a signed checkpoint, and checks the requested cosignatures.
@@ -323,9 +325,11 @@ func (a *verbs) verifyLog(ctx context.Context, s *logSource, args, older []strin
 			checkpoints = append(checkpoints, []byte(head.Checkpoint))
 		}
 	}
-	r, err := audit.Verify(ctx, s.files, verifier, checkpoints...)
-	if err == nil && !strings.Contains(s.place, "://") {
-		err = audit.CheckHashes(s.place)
+	var r audit.Report
+	if strings.Contains(s.place, "://") {
+		r, err = audit.Verify(ctx, s.files, verifier, checkpoints...)
+	} else {
+		r, err = audit.VerifyDir(ctx, s.place, nil, verifier, checkpoints...)
 	}
 	if err != nil {
 		return classifyError(fmt.Errorf("%s is invalid: %w", s.place, err))
@@ -334,8 +338,12 @@ func (a *verbs) verifyLog(ctx context.Context, s *logSource, args, older []strin
 	if err != nil {
 		return err
 	}
-	answer.Verified = &verifiedView{Erased: r.Erased, Older: r.Older}
-	return a.printAnswer(answer, fmt.Sprintf("valid: signature, every leaf, every hash; %s erased, %s contained", cli.Plural(int(r.Erased), "leaf"), cli.Plural(int(r.Older), "older checkpoint")))
+	answer.Verified = &verifiedView{Erased: r.Erased, Undeclared: r.Undeclared, Older: r.Older}
+	text := fmt.Sprintf("valid: signature, every leaf, every hash; %s erased, %s contained", cli.Plural(int(r.Erased), "leaf"), cli.Plural(int(r.Older), "older checkpoint"))
+	if r.Undeclared > 0 {
+		text += "; " + cli.DescribeUndeclared(r.Undeclared)
+	}
+	return a.printAnswer(answer, text)
 }
 
 // verifyProof checks a saved proof without access to its log.

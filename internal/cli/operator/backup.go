@@ -78,8 +78,12 @@ again. The backup contains private keys: keep it as safe as the data directory.`
 }
 
 func describeBackup(r operator.BackupResult) string {
-	return fmt.Sprintf("%s with %.1f MB: the store up to write %d, and %s of the transparency log; it took %.1f s",
+	text := fmt.Sprintf("%s with %.1f MB: the store up to write %d, and %s of the transparency log; it took %.1f s",
 		cli.Plural(r.Files, "file"), float64(r.Bytes)/1e6, r.Seq, cli.Plural(int(r.Leaves), "leaf"), r.TookMS/1000)
+	if r.Undeclared > 0 {
+		text += "; " + cli.DescribeUndeclared(r.Undeclared)
+	}
+	return text
 }
 
 // leavesSigned returns the size of the tree in a file with a checkpoint, 0 if there is none.
@@ -233,6 +237,9 @@ func describeCheck(r backup.Report) string {
 	text += fmt.Sprintf("the history of %s is intact; each of %s of documents has its text (%d stored texts have no record)\n",
 		cli.Plural(r.Agents, "agent"), cli.Plural(r.Versions, "record"), r.Unused)
 	text += fmt.Sprintf("the log agrees with %s of the store; %d are not logged yet\n", cli.Plural(int(r.Logged.Records), "record"), r.Logged.Waiting)
+	if r.Undeclared > 0 {
+		text += cli.DescribeUndeclared(r.Undeclared) + ": the log declares them with its next signature\n"
+	}
 	if r.HasIndex {
 		text += fmt.Sprintf("%s have their %d entries in the index, which is %s behind the store\n",
 			cli.Plural(r.Index.Documents, "document"), r.Index.Entries, cli.Plural(int(r.Index.Behind), "write"))
