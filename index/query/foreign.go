@@ -208,7 +208,7 @@ var factQuestions = map[string]struct{ endings, openings, requests []string }{
 		strings.Fields("くれ くださ もらえ いただけ でき られます させて ませんか たい"),
 	},
 	translate.Chinese: {
-		strings.Fields("吗 了吗 了没 了没有 是什么时候 在哪里 在哪 是谁 是多少 怎么样"),
+		strings.Fields("吗 嗎 了吗 了嗎 了没 了没有 是什么时候 在哪里 在哪 在哪裡 哪里了 哪裡了 哪儿了 到哪了 是谁 是多少 怎么样"),
 		strings.Fields("多少钱 几点 什么时候 多久 多少錢 幾點 什麼時候"),
 		strings.Fields("可以 能 帮 请 想"),
 	},

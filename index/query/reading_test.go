@@ -163,3 +163,28 @@ func TestQuantitiesInAnotherUnit(t *testing.T) {
 		}
 	}
 }
+
+// Everyday phrases of other languages are translated as a whole, unless their words mean something else.
+func TestForeignPhrases(t *testing.T) {
+	a, err := tokens.NewAnalyzer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, meant := range map[string]string{
+		"Wo steckt meine Bestellung?": "track", "das Rad ist kaputt angekommen": "damaged", "Licht aus in der Küche": "switch", "¿por dónde va mi pedido?": "track",
+		"quiero pasear al perro mañana": "walk", "éteins la lumière du salon": "lights", "mon vase est arrivé cassé": "damaged", "犬の散歩をお願いします": "walking",
+		"髪を切りたい": "haircut", "我的书续借": "renew", "把客厅的灯关灯": "switch", "강아지 산책 시켜줘": "walking",
+	} {
+		if all := meanings(ParseRequest(a, text)); !slices.Contains(all, meant) {
+			t.Errorf("%s looks for %q, not for %s", text, all, meant)
+		}
+	}
+	for text, not := range map[string]string{
+		"transferir mi dinero a otra cuenta": "refund", "noticias en inglés": "translate", "Nachrichten auf Englisch": "translate", "nouvelles en anglais": "translate",
+		"virer mon argent": "refund",
+	} {
+		if all := meanings(ParseRequest(a, text)); slices.Contains(all, not) {
+			t.Errorf("%s looks for %q", text, all)
+		}
+	}
+}

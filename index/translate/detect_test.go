@@ -1,6 +1,10 @@
 package translate
 
-import "testing"
+import (
+	"slices"
+	"strings"
+	"testing"
+)
 
 func TestDetect(t *testing.T) {
 	for text, want := range map[string]string{
@@ -14,10 +18,46 @@ func TestDetect(t *testing.T) {
 		"오늘의 메뉴":                                 Korean,
 		"今日のメニュー":                                Japanese,
 		"今天的菜单":                                  Chinese,
+		"Gitarrenlehrer":                         German,
+		"Klavierlehrer in Graz":                  German,
+		"hostname":                               "",
+		"webhook":                                "",
+		"playlist":                               "",
+		"datacenter":                             "",
 		"book a table at Chez Paul for tomorrow": "",
 	} {
 		if got := Detect(text); got != want {
 			t.Errorf("%q is in language %q, want %q", text, got, want)
 		}
+	}
+}
+
+func TestCompoundsAreSplit(t *testing.T) {
+	for word, want := range map[string][2]string{"Klavierlehrer": {"piano", "teacher"}, "Wohnungsreinigung": {"home", "cleaning"}, "Flugsuche": {"flight", "find"}} {
+		parts := Translate(German, word)
+		if len(parts) != 2 || parts[0].Meanings[0] != want[0] || parts[1].Meanings[0] != want[1] {
+			t.Errorf("%s: %v", word, parts)
+		}
+	}
+	// A misspelt English word is no compound.
+	for word := range strings.FieldsSeq("recieve accomodation restaraunt enviroment apointment pharamcy prescripton tikcet pictrue passwrod parcle symptons grocereis wheather tommorow") {
+		if got := Detect(word); got != "" {
+			t.Errorf("%s is in language %q", word, got)
+		}
+	}
+}
+
+// TestLongWordsAreNotSplit checks that a word is not tried at each of its letters.
+func TestLongWordsAreNotSplit(t *testing.T) {
+	long := strings.Repeat("klavier", maxCompound/7) + "lehrer"
+	if parts := Translate(German, long); len(parts) != 1 || parts[0].Meanings != nil {
+		t.Errorf("a word of %d bytes has %d parts", len(long), len(parts))
+	}
+	huge := strings.Repeat("ü", 200_000)
+	if n := testing.AllocsPerRun(1, func() { splitCompound(huge); isCompound(huge) }); n > 0 {
+		t.Errorf("a word of %d bytes needs %g allocations", len(huge), n)
+	}
+	if parts := Translate(German, huge); !slices.EqualFunc(parts, []Translation{{huge, nil}}, func(a, b Translation) bool { return a.Text == b.Text }) {
+		t.Errorf("a word of %d bytes is changed", len(huge))
 	}
 }

@@ -176,6 +176,8 @@ func detectLatin(text string) string {
 		for i, w := range words {
 			meanings := lookupWord(l, w)
 			switch {
+			case len(meanings) == 0 && l == German && !known[i] && isCompound(w):
+				score += foreignEvidence
 			case len(meanings) == 0:
 			case isFunctionWord(meanings):
 				score += functionEvidence
@@ -190,6 +192,13 @@ func detectLatin(text string) string {
 		}
 	}
 	return language
+}
+
+// isCompound reports whether a word is a German compound of two words of the table, one of which
+// English lacks: Klavierlehrer.
+func isCompound(word string) bool {
+	parts := splitCompound(word)
+	return len(parts) == 2 && !(isEnglish(parts[0].Text) && isEnglish(parts[1].Text))
 }
 
 // mostEvidence returns the maximum evidence of words for a language, without a lookup of their base
@@ -292,12 +301,23 @@ func translateWord(language, word string) []Translation {
 	if m := lookupWord(language, word); m != nil || language != German {
 		return []Translation{{word, m}}
 	}
-	// The last part of a compound is the head, the first part modifies it.
+	if parts := splitCompound(word); parts != nil {
+		return parts
+	}
+	return []Translation{{word, nil}}
+}
+
+// splitCompound returns the two parts of a German compound, nil for another word. The last part is the
+// head, the first part modifies it.
+func splitCompound(word string) []Translation {
+	if len(word) > maxCompound {
+		return nil
+	}
 	for at := len(word) - minPart; at >= minPart; at-- {
 		if !utf8.RuneStart(word[at]) {
 			continue
 		}
-		first, last := word[:at], lookupWord(language, word[at:])
+		first, last := word[:at], lookupWord(German, word[at:])
 		if last == nil || len(last[0]) == 1 {
 			continue
 		}
@@ -306,16 +326,19 @@ func translateWord(language, word string) []Translation {
 			if !ok {
 				continue
 			}
-			if m := lookupWord(language, stem); m != nil && len(m[0]) > 1 {
+			if m := lookupWord(German, stem); m != nil && len(m[0]) > 1 {
 				return []Translation{{stem, m}, {word[at:], last}}
 			}
-			if m := lookupWord(language, stem+"e"); m != nil && len(m[0]) > 1 {
+			if m := lookupWord(German, stem+"e"); m != nil && len(m[0]) > 1 {
 				return []Translation{{stem, m}, {word[at:], last}}
 			}
 		}
 	}
-	return []Translation{{word, nil}}
+	return nil
 }
+
+// maxCompound is the maximum number of bytes of a compound.
+const maxCompound = 64
 
 // minPart is the minimum number of bytes of a part of a compound.
 const minPart = 4
