@@ -14,6 +14,7 @@ import (
 	"gazetteer/index"
 	"gazetteer/index/query"
 	"gazetteer/registry/directory"
+	"gazetteer/web/censuspages"
 	"gazetteer/web/frame"
 
 	"github.com/gin-gonic/gin"
@@ -30,7 +31,7 @@ type homeView struct {
 	Changed    []changeView
 	Agents     []homeAgent
 	AgentTotal int
-	States     []figureView // hosts by state
+	States     []censuspages.Figure // hosts by state
 	Verbs      []index.VerbCount
 	Programs   []programView // that search
 }
@@ -45,7 +46,7 @@ type homeContents struct {
 	examples   []string
 	agents     []homeAgent
 	total      int // agents
-	states     []figureView
+	states     []censuspages.Figure
 	categories []census.CategoryCount
 	newest     []answer.ServiceSummary
 	changed    []feed.Change
@@ -112,7 +113,7 @@ func (p *Pages) readHomeLists(ctx context.Context, v *homeContents) error {
 		return err
 	}
 	if s.Hosts > 0 {
-		v.states = stateFigures(s)
+		v.states = censuspages.StateFigures(s)
 	}
 	for _, row := range s.Table("category").Rows {
 		v.categories = append(v.categories, census.CategoryCount{Name: row.Feature.Value, Services: s.Features[row.Feature]})
@@ -233,4 +234,18 @@ for (const {host, operation} of hits)
 }
 `},
 	}
+}
+
+// newestServices returns the services that came last, for the front page.
+func (p *Pages) newestServices(ctx context.Context, s *census.Stats) (newest []answer.ServiceSummary) {
+	for _, r := range s.New {
+		if len(newest) == maxRecent {
+			break
+		}
+		if service, err := p.answers.Service(ctx, r.Host); err == nil { // else it has gone in the meantime
+			service.ChangedAt = r.At
+			newest = append(newest, service.ServiceSummary)
+		}
+	}
+	return newest
 }

@@ -1,7 +1,7 @@
 // Package web has the pages for people, which show the same answers that the API gives to programs.
 // Begin with [New] and [Pages.Mount]; each file holds the pages of one subject, the templates
-// folder their HTML. Package frame has what all pages share, packages agentpages and crawlerpages
-// the pages of agents and of the crawler. STYLE.md documents type, space, colour and components.
+// folder their HTML. Package frame has what all pages share, packages agentpages, censuspages and
+// crawlerpages the pages of agents, of the census and of the crawler. STYLE.md documents type, space, colour and components.
 //
 // Pages are rendered on the server, work without scripts, request nothing from other hosts, and fit
 // windows from 320 pixels up. All texts of services and agents are untrusted; package frame makes
@@ -28,6 +28,7 @@ import (
 	"gazetteer/index"
 	"gazetteer/join"
 	"gazetteer/web/agentpages"
+	"gazetteer/web/censuspages"
 	"gazetteer/web/crawlerpages"
 	"gazetteer/web/frame"
 	"gazetteer/web/history"
@@ -39,6 +40,7 @@ import (
 // Answers is the data of the pages. [answer.Answers] implements it.
 type Answers interface {
 	agentpages.Answers
+	censuspages.Answers
 	crawlerpages.Answers
 	// Hits completes operations that were found with how fresh they are, at a time.
 	Hits(ctx context.Context, hits []index.Hit, now time.Time) ([]answer.Hit, error)
@@ -66,10 +68,6 @@ type Answers interface {
 	CompareVersions(ctx context.Context, host string, kind document.Kind, from, to string) (*answer.VersionDiff, error)
 	// Figures returns the numbers of hosts, documents and operations.
 	Figures(ctx context.Context) (answer.Figures, error)
-	// Stats returns the figures of all hosts.
-	Stats(ctx context.Context) (*census.Stats, error)
-	// CountedHosts lists hosts that a figure counts.
-	CountedHosts(ctx context.Context, figure, after string, limit int) (answer.CountedHosts, error)
 	// Document returns a document as its host sent it: the current version for the digest "".
 	Document(ctx context.Context, host string, kind document.Kind, digest string) (answer.RawDocument, error)
 	// Rules lists all rules for documents, by draft.
@@ -119,12 +117,12 @@ type Options struct {
 type Pages struct {
 	*frame.Frame
 	agents    *agentpages.Pages
+	census    *censuspages.Pages
 	crawler   *crawlerpages.Pages
 	operator  *operatorpages.Pages
 	answers   Answers
 	catalogue Catalogue
 	home      *cached[homeContents]
-	census    censusCache
 	stand     func() api.ServerStatus
 	history   *history.History
 }
@@ -137,6 +135,7 @@ func New(a Answers, c Catalogue, o Options) *Pages {
 	p := &Pages{answers: a, catalogue: c, home: newCached[homeContents](), stand: o.Standing, history: o.History}
 	p.Frame = frame.New(frame.Options{Log: o.Log, Now: o.Now, Building: p.isBuilding, Explain: explainError, Links: o.Links, PublicURL: o.PublicURL, Panics: o.Panics})
 	p.agents = agentpages.New(p.Frame, a)
+	p.census = censuspages.New(p.Frame, a)
 	p.crawler = crawlerpages.New(p.Frame, a, o.Bot)
 	p.operator = operatorpages.New(p.Frame, operatorpages.Options{Status: p.serverStatus, Registry: o.Registry, Contracts: o.Contracts})
 	p.AddTemplates(templateFiles)
@@ -167,8 +166,6 @@ func (p *Pages) Mount(e *gin.Engine) {
 		"/validate":                            p.Handle(p.validateFormPage),
 		"/submit":                              p.Handle(p.submitFormPage),
 		"/status":                              p.Handle(p.statusPage),
-		"/census":                              p.Handle(p.censusPage),
-		"/census/hosts":                        p.Handle(p.censusHostsPage),
 		"/rules":                               p.Handle(p.rulesPage),
 		"/rules/:code":                         p.Handle(p.rulePage),
 		"/static/:name":                        p.ServeStatic,
@@ -184,6 +181,7 @@ func (p *Pages) Mount(e *gin.Engine) {
 	e.POST("/validate", p.Handle(p.validatePage))
 	e.POST("/submit", p.Handle(p.submitHosts))
 	p.agents.Mount(e)
+	p.census.Mount(e)
 	p.crawler.Mount(e)
 }
 

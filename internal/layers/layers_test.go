@@ -50,6 +50,7 @@ var rows = [][]string{
 	{"api", "lint/command"},
 	{"web/frame", "web/history"},
 	{"web/agentpages", "web/crawlerpages", "web/docpages", "web/operatorpages"},
+	{"web/censuspages"},
 	{"web", "api/mcpserver", "api/selfdescription"},
 	{"internal/fakenet", "internal/need"}, // for the demo and the tests: they import nothing of the program
 	{"internal/fakenet/corpus"},           // for generators and for tests alone

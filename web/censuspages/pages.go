@@ -1,7 +1,10 @@
-package web
+// Package censuspages has the pages of the census: the figures of all hosts, and the hosts that a figure
+// counts. Begin with [New] and [Pages.Mount].
+package censuspages
 
 import (
 	"context"
+	"embed"
 	"errors"
 	"html/template"
 	"net/http"
@@ -19,17 +22,52 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
+// Answers is the data of the pages. [answer.Answers] implements it.
+type Answers interface {
+	// Stats returns the figures of all hosts.
+	Stats(ctx context.Context) (*census.Stats, error)
+	// CountedHosts lists hosts that a figure counts.
+	CountedHosts(ctx context.Context, figure, after string, limit int) (answer.CountedHosts, error)
+}
+
+// Pages are the pages. Any number of requests may use them at once.
+type Pages struct {
+	*frame.Frame
+	answers Answers
+	cache   figureCache
+}
+
+//go:embed templates/*.html
+var templateFiles embed.FS
+
+// New prepares the pages within a frame.
+func New(f *frame.Frame, a Answers) *Pages {
+	f.AddTemplates(templateFiles)
+	return &Pages{Frame: f, answers: a}
+}
+
+// Mount adds /census and what is below it to e.
+func (p *Pages) Mount(e *gin.Engine) {
+	for path, h := range map[string]gin.HandlerFunc{
+		"/census":       p.Handle(p.censusPage),
+		"/census/hosts": p.Handle(p.hostsPage),
+	} {
+		e.GET(path, h)
+		e.HEAD(path, h)
+	}
+}
+
 // censusView is the page of the figures of all hosts.
 type censusView struct {
 	Counted  frame.Moment
 	History  frame.Moment
 	HasTurns bool
-	Glance   []figureView
+	Glance   []Figure
 	Tables   []tableView
 }
 
-// figureView is a figure with a link to the hosts that it counts.
-type figureView struct {
+// A Figure is a number with a link to the hosts that it counts.
+type Figure struct {
 	Name, Address string
 	Value         int
 }
@@ -61,7 +99,7 @@ func (p *Pages) censusPage(c *gin.Context) (frame.WebPage, error) {
 	if err != nil {
 		return frame.WebPage{}, err
 	}
-	html, err := p.census.renderFigures(s, func(s *census.Stats) (template.HTML, error) { return p.RenderMain("census", p.newCensusView(s)) })
+	html, err := p.cache.renderFigures(s, func(s *census.Stats) (template.HTML, error) { return p.RenderMain("census", p.newCensusView(s)) })
 	if err != nil {
 		return frame.WebPage{}, err
 	}
@@ -72,7 +110,7 @@ func (p *Pages) censusPage(c *gin.Context) (frame.WebPage, error) {
 // newCensusView converts the figures for the page.
 func (p *Pages) newCensusView(s *census.Stats) censusView {
 	v := censusView{Counted: p.MomentOf(s.Counted), History: p.MomentOf(s.HistoryFrom), HasTurns: !s.HistoryFrom.IsZero()}
-	v.Glance = []figureView{
+	v.Glance = []Figure{
 		{"Hosts", "#class", s.Hosts}, {"Services", "/services", s.Services}, {"Documents", "#format", s.Documents},
 		{"Operations", "/verbs", s.Operations}, {"Versions", "#version-count", s.Versions}, {"Agents", "/agents", s.Agents.Active},
 	}
@@ -144,8 +182,8 @@ func listOfColumn(t census.Table, column string) string {
 	return census.ListPath(census.Feature{Family: family, Value: column})
 }
 
-// censusHostsView is the list of hosts that a figure counts.
-type censusHostsView struct {
+// hostsView is the list of hosts that a figure counts.
+type hostsView struct {
 	Family, Value string
 	Definition    string
 	Total         int
@@ -156,8 +194,8 @@ type censusHostsView struct {
 // countedPerPage is the number of hosts on one page of that list.
 const countedPerPage = 50
 
-// censusHostsPage lists the hosts that a figure counts.
-func (p *Pages) censusHostsPage(c *gin.Context) (frame.WebPage, error) {
+// hostsPage lists the hosts that a figure counts.
+func (p *Pages) hostsPage(c *gin.Context) (frame.WebPage, error) {
 	figure := c.Query("figure")
 	list, err := p.answers.CountedHosts(c.Request.Context(), figure, c.Query("from"), countedPerPage)
 	if errors.Is(err, answer.ErrNoFigure) {
@@ -171,7 +209,7 @@ func (p *Pages) censusHostsPage(c *gin.Context) (frame.WebPage, error) {
 		return frame.WebPage{}, err
 	}
 	family, _ := census.FamilyOf(list.Figure.Family)
-	v := censusHostsView{Family: family.Title, Value: describeFigure(list.Figure.Family, list.Figure.Value), Definition: strings.ReplaceAll(family.Definition, "`", ""), Total: list.Total, Hosts: list.Hosts}
+	v := hostsView{Family: family.Title, Value: describeFigure(list.Figure.Family, list.Figure.Value), Definition: strings.ReplaceAll(family.Definition, "`", ""), Total: list.Total, Hosts: list.Hosts}
 	if list.After != "" {
 		v.Next = "/census/hosts?" + url.Values{"figure": {figure}, "from": {list.After}}.Encode()
 	}
@@ -191,20 +229,20 @@ func newUnknownFigure(figure, question string) *frame.Problem {
 	}
 }
 
-// censusCache holds the page of the figures until there are newer ones.
-type censusCache struct {
+// figureCache holds the page of the figures until there are newer ones.
+type figureCache struct {
 	making  sync.Mutex
-	current atomic.Pointer[cachedCensus]
+	current atomic.Pointer[cachedFigures]
 }
 
-type cachedCensus struct {
+type cachedFigures struct {
 	of   *census.Stats
 	html template.HTML
 }
 
 // renderFigures returns the page of the figures. While one caller renders it, the others get the
 // previous one.
-func (c *censusCache) renderFigures(s *census.Stats, render func(*census.Stats) (template.HTML, error)) (template.HTML, error) {
+func (c *figureCache) renderFigures(s *census.Stats, render func(*census.Stats) (template.HTML, error)) (template.HTML, error) {
 	before := c.current.Load()
 	if before != nil && (before.of == s || !c.making.TryLock()) {
 		return before.html, nil
@@ -220,30 +258,16 @@ func (c *censusCache) renderFigures(s *census.Stats, render func(*census.Stats) 
 	if err != nil {
 		return "", err
 	}
-	c.current.Store(&cachedCensus{s, html})
+	c.current.Store(&cachedFigures{s, html})
 	return html, nil
 }
 
-// stateFigures returns the hosts by state for the front page.
-func stateFigures(s *census.Stats) []figureView {
-	var list []figureView
+// StateFigures returns the hosts by state, for the front page.
+func StateFigures(s *census.Stats) []Figure {
+	var list []Figure
 	for _, name := range conformance.Names() {
 		f := census.Feature{Family: "state", Value: string(name) + "=" + string(conformance.Yes)}
-		list = append(list, figureView{Name: stateClauses[string(name)], Address: census.ListPath(f), Value: s.Features[f]})
+		list = append(list, Figure{Name: stateClauses[string(name)], Address: census.ListPath(f), Value: s.Features[f]})
 	}
 	return list
-}
-
-// newestServices returns the services that came last, for the front page.
-func (p *Pages) newestServices(ctx context.Context, s *census.Stats) (newest []answer.ServiceSummary) {
-	for _, r := range s.New {
-		if len(newest) == maxRecent {
-			break
-		}
-		if service, err := p.answers.Service(ctx, r.Host); err == nil { // else it has gone in the meantime
-			service.ChangedAt = r.At
-			newest = append(newest, service.ServiceSummary)
-		}
-	}
-	return newest
 }

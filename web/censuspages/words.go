@@ -1,4 +1,4 @@
-package web
+package censuspages
 
 import (
 	"html/template"
@@ -86,7 +86,7 @@ func describeFigure(family, value string) string {
 		return strings.Join(parts, " + ")
 	case "outcome":
 		kind, outcome, _ := strings.Cut(value, " ")
-		return formatWord(kind) + ": " + lowerFirst(outcomeOf(fetch.Outcome(outcome)))
+		return formatWord(kind) + ": " + lowerFirst(frame.DescribeOutcome(fetch.Outcome(outcome)))
 	case "signal":
 		return agentpages.DescribeSignal(value)
 	}
