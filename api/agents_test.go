@@ -51,7 +51,7 @@ func registerAgent(t testing.TB, h *testServer) registeredAgent {
 func routesOf(h *testServer, admin bool) (routes []string) {
 	engine := h.api.Engine()
 	if admin {
-		engine = h.api.OperatorEngine()
+		engine = h.api.Operator
 	}
 	for _, r := range engine.Routes() {
 		routes = append(routes, r.Method+" "+r.Path)

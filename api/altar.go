@@ -25,12 +25,14 @@ import (
 // one connection, only the first passes what wraps the tool host.
 func (a *API) Handler() http.Handler { return a.withTools(a.Mux.Handler(), false) }
 
-// AdminHandler returns the handler of [route.Mux] with the tool host, where the operator is the
+// OperatorHandler returns the handler of [route.Mux] with the tool host, where the operator is the
 // client.
-func (a *API) AdminHandler() http.Handler { return a.withTools(a.Mux.AdminHandler(), true) }
+func (a *API) OperatorHandler() http.Handler { return a.withTools(a.Mux.OperatorHandler(), true) }
 
-// LocalAdminHandler returns the handler of [route.Mux]; the tool host does not answer there.
-func (a *API) LocalAdminHandler(address string) http.Handler { return a.Mux.LocalAdminHandler(address) }
+// LocalOperatorHandler returns the handler of [route.Mux]; the tool host does not answer there.
+func (a *API) LocalOperatorHandler(address string) http.Handler {
+	return a.Mux.LocalOperatorHandler(address)
+}
 
 func (a *API) withTools(next http.Handler, operator bool) http.Handler {
 	if a.toolsHTTP == nil {

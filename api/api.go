@@ -115,18 +115,18 @@ func New(o Options) (*API, error) {
 	if err := a.publicRoutes(o.PublicURL); err != nil {
 		return nil, err
 	}
-	return a, a.adminRoutes()
+	return a, a.declareOperatorRoutes()
 }
 
-// adminRoutes declares the routes that only the owner of the data directory may use. They have an
+// declareOperatorRoutes declares the routes that only the owner of the data directory may use. They have an
 // engine and an OpenAPI document of their own, so that no mistake in the wiring can show them to
 // the public.
-func (a *API) adminRoutes() error {
-	h := a.Describe(a.Admin, "Gazetteer, for its operator", "Routes that answer only on the Unix socket in the data directory.", "")
+func (a *API) declareOperatorRoutes() error {
+	h := a.Describe(a.Operator, "Gazetteer, for its operator", "Routes that answer only on the Unix socket in the data directory.", "")
 	a.operator.Declare(h)
 	a.altarOperatorRoutes(h)
 	a.registry.DeclareOperator(h)
-	return a.Finish(h, a.Admin, "/admin/openapi.json", "The description of the operator's routes in OpenAPI 3.1")
+	return a.Finish(h, a.Operator, "/admin/openapi.json", "The description of the operator's routes in OpenAPI 3.1")
 }
 
 // OpenAPI returns the description of the public routes. It must not be changed.

@@ -15,7 +15,7 @@ import (
 func TestTableNamesEveryRoute(t *testing.T) {
 	h := newTestServer(t, options{relay: withRelay})
 	served := map[string]bool{}
-	for operator, routes := range map[bool]gin.RoutesInfo{false: h.api.Engine().Routes(), true: h.api.OperatorEngine().Routes()} {
+	for operator, routes := range map[bool]gin.RoutesInfo{false: h.api.Engine().Routes(), true: h.api.Operator.Routes()} {
 		for _, r := range routes {
 			if r.Method == http.MethodHead || strings.HasSuffix(r.Path, "/openapi.json") {
 				continue

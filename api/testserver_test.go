@@ -153,7 +153,7 @@ func newTestServer(t testing.TB, o options) *testServer {
 		o.handlers(h.api.Engine())
 	}
 	h.base = "http://" + startServer(t, h.api.Handler(), settings.Log)
-	h.admin = "http://" + startServer(t, h.api.AdminHandler(), settings.Log)
+	h.admin = "http://" + startServer(t, h.api.OperatorHandler(), settings.Log)
 	return h
 }
 

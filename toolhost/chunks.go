@@ -11,10 +11,10 @@ import (
 const (
 	maxAggregate = 1 << 20 // bytes of the chunks that a client gets at once, and of those that are replayed
 	maxPending   = 4 << 20 // bytes of chunks that wait for the slowest caller
-	// A full queue stalls the runtime and its other calls: for at most stallBudget plus a tenth of the
+	// A full queue stalls the runtime and its other calls: for at most maxStall plus a tenth of the
 	// stream's duration.
-	stallBudget = 500 * time.Millisecond
-	stallStep   = 50 * time.Millisecond
+	maxStall  = 500 * time.Millisecond
+	stallStep = 50 * time.Millisecond
 )
 
 func (inv *invocation) hasChunks() bool {
@@ -91,13 +91,13 @@ func (inv *invocation) boundChunks() *altar.Error {
 	}
 	inv.dropTakenChunks()
 	for inv.kept > maxPending && !inv.done {
-		budget := stallBudget + time.Since(inv.begun)/10 - inv.stalled
-		if budget <= 0 {
+		left := maxStall + time.Since(inv.begun)/10 - inv.stalled
+		if left <= 0 {
 			break
 		}
 		begun := time.Now()
 		inv.mu.Unlock()
-		timer := time.NewTimer(min(budget, stallStep))
+		timer := time.NewTimer(min(left, stallStep))
 		select {
 		case <-inv.space:
 		case <-timer.C:

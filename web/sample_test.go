@@ -478,9 +478,9 @@ func mount(t testing.TB, a both, o web.Options) http.Handler {
 		t.Fatal(err)
 	}
 	reference.Mount(host.Engine())
-	p.MountOperator(host.OperatorEngine())
+	p.MountOperator(host.Operator)
 	host.SetNotFound(p.NotFound)
-	return listeners{host.Handler(), host.AdminHandler()}
+	return listeners{host.Handler(), host.OperatorHandler()}
 }
 
 // listeners are the handlers of one server: the public one, and that of its operator.

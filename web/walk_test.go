@@ -669,9 +669,9 @@ func openTestServer(t *testing.T) *testServer {
 			}
 		}
 	}
-	pages.MountOperator(routes.OperatorEngine())
+	pages.MountOperator(routes.Operator)
 	routes.SetNotFound(pages.NotFound)
-	server, operator := httptest.NewServer(routes.Handler()), httptest.NewServer(routes.AdminHandler())
+	server, operator := httptest.NewServer(routes.Handler()), httptest.NewServer(routes.OperatorHandler())
 	t.Cleanup(server.Close)
 	t.Cleanup(operator.Close)
 	h.url, h.operator = server.URL, operator.URL

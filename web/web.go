@@ -190,7 +190,7 @@ func redirectTo(path string) gin.HandlerFunc {
 	return func(c *gin.Context) { c.Redirect(http.StatusFound, path) }
 }
 
-// MountOperator adds the operator's pages to e, which is the API's ([api.API.OperatorEngine]).
+// MountOperator adds the operator's pages to e, which is the API's ([route.Mux.Operator]).
 func (p *Pages) MountOperator(e *gin.Engine) { p.operator.Mount(e) }
 
 // isBuilding reports whether the index is being built from the store.

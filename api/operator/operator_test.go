@@ -62,8 +62,8 @@ func newServer(t *testing.T, o operator.Options) *server {
 	must(err)
 	mux, err := route.New(route.Options{Answers: &answer.Answers{Store: s.store, Index: operations, Blocks: c, Crawler: c}, Version: "test"})
 	must(err)
-	operator.New(mux, o).Declare(mux.Describe(mux.Admin, "test", "", ""))
-	listener := httptest.NewServer(mux.AdminHandler())
+	operator.New(mux, o).Declare(mux.Describe(mux.Operator, "test", "", ""))
+	listener := httptest.NewServer(mux.OperatorHandler())
 	t.Cleanup(listener.Close)
 	s.base = listener.URL
 	return s

@@ -65,8 +65,10 @@ type Mux struct {
 	// origins detects requests that a page of another site has sent.
 	origins *http.CrossOriginProtection
 
-	Public *gin.Engine
-	Admin  *gin.Engine
+	// Public and Operator have the routes for everybody and for the operator. Add pages to them before
+	// they serve.
+	Public   *gin.Engine
+	Operator *gin.Engine
 }
 
 // New returns a mux without routes. It starts nothing.
@@ -114,7 +116,7 @@ func New(o Options) (*Mux, error) {
 	if a.Public, err = a.newEngine(o.TrustedProxies); err != nil {
 		return nil, err
 	}
-	if a.Admin, err = a.newEngine(nil); err != nil {
+	if a.Operator, err = a.newEngine(nil); err != nil {
 		return nil, err
 	}
 	return a, nil
@@ -163,24 +165,24 @@ func (a *Mux) SetNotFound(page gin.HandlerFunc) { a.notFound = page }
 // Handler serves the public routes.
 func (a *Mux) Handler() http.Handler { return a.Public }
 
-// AdminHandler serves the owner of the data directory: the public routes, the routes below /admin,
+// OperatorHandler serves the owner of the data directory: the public routes, the routes below /admin,
 // and the operator's routes of the AIR reference. Nobody else may reach it, so serve it on a Unix
 // socket of mode 0600.
-func (a *Mux) AdminHandler() http.Handler {
+func (a *Mux) OperatorHandler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if isOperatorRoute(r.Method, r.URL.Path) {
-			a.Admin.ServeHTTP(w, r)
+			a.Operator.ServeHTTP(w, r)
 			return
 		}
 		a.Public.ServeHTTP(w, r)
 	})
 }
 
-// LocalAdminHandler is [Mux.AdminHandler] for an address of this machine, which any local program
+// LocalOperatorHandler is [Mux.OperatorHandler] for an address of this machine, which any local program
 // can reach. A page in a browser must not: requests that name another host than address (DNS
 // rebinding) and requests from a page of another origin are refused.
-func (a *Mux) LocalAdminHandler(address string) http.Handler {
-	handler := http.NewCrossOriginProtection().Handler(a.AdminHandler())
+func (a *Mux) LocalOperatorHandler(address string) http.Handler {
+	handler := http.NewCrossOriginProtection().Handler(a.OperatorHandler())
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Host != address {
 			http.Error(w, "this is not the address of the operator's routes", http.StatusMisdirectedRequest)
@@ -189,9 +191,6 @@ func (a *Mux) LocalAdminHandler(address string) http.Handler {
 		handler.ServeHTTP(w, r)
 	})
 }
-
-// OperatorEngine returns the engine of the operator's routes. Add pages to it before it serves.
-func (a *Mux) OperatorEngine() *gin.Engine { return a.Admin }
 
 // CachedResponses returns the number of cached responses, and of the sets of headers that they
 // share.

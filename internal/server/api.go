@@ -90,7 +90,7 @@ func (h *Server) openAPI(e Environment) error {
 		HostInterval: time.Duration(h.Config.Crawler.HostInterval), DomainInterval: time.Duration(h.Config.Crawler.DomainInterval),
 	}})
 	pages.Mount(h.api.Engine())
-	pages.MountOperator(h.api.OperatorEngine())
+	pages.MountOperator(h.api.Operator)
 	reference, err := docpages.New(pages.Frame, h.api.OpenAPI(), answers, h.Config.PublicURL)
 	if err != nil {
 		return fmt.Errorf("prepare the API reference: %w", err)

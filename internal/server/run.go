@@ -74,7 +74,7 @@ func (h *Server) Run(ctx context.Context, public net.Listener, crawl bool, ready
 
 // serverListeners are the listeners of a server. Those that are not configured are nil.
 type serverListeners struct {
-	socket, public, metrics, admin, tools net.Listener
+	socket, public, metrics, operator, tools net.Listener
 }
 
 // openListeners opens the socket and, for a public server, the configured listeners.
@@ -83,7 +83,7 @@ func (h *Server) openListeners(public net.Listener) (serverListeners, error) {
 	for key, row := range map[string]struct {
 		address string
 		to      *net.Listener
-	}{"metrics_listen": {h.Config.MetricsListen, &l.metrics}, "admin_listen": {h.Config.AdminListen, &l.admin}, "altar.tls_listen": {h.Config.Altar.TLSListen, &l.tools}} {
+	}{"metrics_listen": {h.Config.MetricsListen, &l.metrics}, "admin_listen": {h.Config.AdminListen, &l.operator}, "altar.tls_listen": {h.Config.Altar.TLSListen, &l.tools}} {
 		if row.address == "" || public == nil {
 			continue
 		}
@@ -102,7 +102,7 @@ func (h *Server) openListeners(public net.Listener) (serverListeners, error) {
 
 // closeListeners closes the opened listeners. Listeners that have served are already closed.
 func (l serverListeners) closeListeners() {
-	for _, opened := range []net.Listener{l.metrics, l.admin, l.tools} {
+	for _, opened := range []net.Listener{l.metrics, l.operator, l.tools} {
 		if opened != nil {
 			opened.Close()
 		}
@@ -137,7 +137,7 @@ func (h *Server) listParts(l serverListeners, crawl bool) []part {
 	isPublic := l.public != nil
 	return []part{
 		{true, func(ctx context.Context) error {
-			return h.serveListener(ctx, l.socket, operatorConnections(), h.api.AdminHandler())
+			return h.serveListener(ctx, l.socket, operatorConnections(), h.api.OperatorHandler())
 		}},
 		{isPublic, func(ctx context.Context) error {
 			return h.serveListener(ctx, l.public, publicConnections(h.Config), h.api.Handler())
@@ -145,8 +145,8 @@ func (h *Server) listParts(l serverListeners, crawl bool) []part {
 		{l.metrics != nil, func(ctx context.Context) error {
 			return h.serveListener(ctx, l.metrics, operatorConnections(), h.api.MetricsHandler())
 		}},
-		{l.admin != nil, func(ctx context.Context) error {
-			return h.serveListener(ctx, l.admin, operatorConnections(), h.api.LocalAdminHandler(l.admin.Addr().String()))
+		{l.operator != nil, func(ctx context.Context) error {
+			return h.serveListener(ctx, l.operator, operatorConnections(), h.api.LocalOperatorHandler(l.operator.Addr().String()))
 		}},
 		{h.tools != nil, func(ctx context.Context) error { return h.tools.Run(ctx, h.toolsGrace()) }},
 		{h.httpRuntime != nil, func(ctx context.Context) error { return h.httpRuntime.Run(ctx) }},

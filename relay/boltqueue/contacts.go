@@ -10,25 +10,25 @@ import (
 )
 
 // Limits of first contacts: how long a pair of inbox and sender is known after its last envelope in a
-// period, and for how long a budget counts.
+// period, and for how long a quota counts.
 const (
 	contactPeriod = 30 * 24 * time.Hour
 	contactKept   = 90 * 24 * time.Hour
-	contactBudget = 24 * time.Hour
+	contactQuota  = 24 * time.Hour
 )
 
 // A contact says what an envelope changes in the bucket contacts.
 type contact struct {
-	pair, budget seenKey
+	pair, quota  seenKey
 	known, fresh bool   // the pair has had mail; the newest period says so
-	since        uint64 // when the sender's budget began, in milliseconds
-	used         uint64 // of the budget
+	since        uint64 // when the sender's quota began, in milliseconds
+	used         uint64 // of the quota
 }
 
 // checkContact finds out whether the sender has written to the inbox before. If not, the envelope
-// needs some of the sender's budget.
+// uses some of the sender's quota.
 func checkContact(contacts *bolt.Bucket, in relay.Incoming) (contact, error) {
-	x := contact{pair: hashKey('p', in.Inbox, in.Sender), budget: hashKey('b', in.Sender)}
+	x := contact{pair: hashKey('p', in.Inbox, in.Sender), quota: hashKey('b', in.Sender)}
 	if in.MaxFirstContacts < 0 {
 		return contact{known: true, fresh: true}, nil
 	}
@@ -46,24 +46,24 @@ func checkContact(contacts *bolt.Bucket, in relay.Incoming) (contact, error) {
 		if isAhead(binary.BigEndian.Uint64(start), now) {
 			continue
 		}
-		if v := period.Get(x.budget[:]); len(v) == 16 && x.since == 0 {
+		if v := period.Get(x.quota[:]); len(v) == 16 && x.since == 0 {
 			x.since, x.used = binary.BigEndian.Uint64(v), binary.BigEndian.Uint64(v[8:])
 		}
 		newest = false
 	}
-	end := x.since + uint64(contactBudget.Milliseconds())
+	end := x.since + uint64(contactQuota.Milliseconds())
 	if now >= end || isAhead(x.since, now) {
 		x.since, x.used = now, 0
 	} else if x.used >= uint64(in.MaxFirstContacts) {
 		return x, &relay.ContactsError{Wait: time.Duration(end-now) * time.Millisecond}
 	}
 	if in.MaxFirstContacts == 0 {
-		return x, &relay.ContactsError{Wait: contactBudget}
+		return x, &relay.ContactsError{Wait: contactQuota}
 	}
 	return x, nil
 }
 
-// putContact records a pair, and the use of the budget if the pair is new.
+// putContact records a pair, and the use of the quota if the pair is new.
 func putContact(contacts *bolt.Bucket, x contact, in relay.Incoming) error {
 	if x.fresh {
 		return nil
@@ -76,5 +76,5 @@ func putContact(contacts *bolt.Bucket, x contact, in relay.Incoming) error {
 		return err
 	}
 	v := binary.BigEndian.AppendUint64(nil, x.since)
-	return period.Put(x.budget[:], binary.BigEndian.AppendUint64(v, x.used+1))
+	return period.Put(x.quota[:], binary.BigEndian.AppendUint64(v, x.used+1))
 }

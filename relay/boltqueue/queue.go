@@ -17,7 +17,7 @@
 //	           's' hash of sender                         → how many envelopes
 //	contacts start of a period    → a bucket of its own as well (contacts.go):
 //	           'p' hash of inbox, sender  → the sender has written to the inbox
-//	           'b' hash of sender         → since when its budget counts, what was used of it
+//	           'b' hash of sender         → since when its quota counts, what was used of it
 //	delivered inbox               → up to which numbers mail was given out, and when it expires since (delivered.go)
 //	rules    inbox                → who may write to it, and its wake-up address (JSON)
 //	wakes    'i' inbox            → number of the newest envelope for which it was not woken yet

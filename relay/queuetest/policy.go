@@ -34,14 +34,14 @@ func testContacts(t *testing.T, s Subject) {
 		t.Errorf("a known pair: %v", err)
 	}
 	if err := write("c", "did:y", 12, start.Add(time.Hour)); err != nil {
-		t.Errorf("the budget of one sender is spent for another: %v", err)
+		t.Errorf("the quota of one sender is used for another: %v", err)
 	}
 	if err := write("c", "did:x", 13, start.Add(24*time.Hour)); err != nil {
 		t.Errorf("a day later: %v", err)
 	}
 }
 
-// testClockAhead checks that budgets which a sender used while the clock was ahead do not bind it for
+// testClockAhead checks that quotas which a sender used while the clock was ahead do not bind it for
 // as long as the clock was ahead, and that its envelopes still count once.
 func testClockAhead(t *testing.T, s Subject) {
 	ahead := start.Add(1000 * time.Hour)

@@ -69,7 +69,7 @@ func (p *Pages) listPages() []row {
 	}
 }
 
-// Mount adds the pages to e, which is the API's ([api.API.OperatorEngine]).
+// Mount adds the pages to e, which is the API's ([route.Mux.Operator]).
 func (p *Pages) Mount(e *gin.Engine) {
 	for _, row := range p.listPages() {
 		withLinks := func(work func(*gin.Context) (frame.WebPage, error)) gin.HandlerFunc {

@@ -224,9 +224,9 @@ func TestCrawlStartErrorIsReported(t *testing.T) {
 	}
 }
 
-// TestLocalAdminHandler checks that the operator's routes at an address of this machine refuse requests for
+// TestLocalOperatorHandler checks that the operator's routes at an address of this machine refuse requests for
 // another host, as after DNS rebinding, and writes from pages of another origin, and change nothing then.
-func TestLocalAdminHandler(t *testing.T) {
+func TestLocalOperatorHandler(t *testing.T) {
 	h := newTestServer(t, options{})
 	const address = "127.0.0.1:9090"
 	send := func(method, host string, headers ...string) int {
@@ -236,7 +236,7 @@ func TestLocalAdminHandler(t *testing.T) {
 			r.Header.Set(headers[i], headers[i+1])
 		}
 		w := httptest.NewRecorder()
-		h.api.LocalAdminHandler(address).ServeHTTP(w, r)
+		h.api.LocalOperatorHandler(address).ServeHTTP(w, r)
 		return w.Code
 	}
 	for _, host := range []string{"evil.example", "evil.example:9090", "127.0.0.1", "localhost:9090", "127.0.0.1:9091"} {
