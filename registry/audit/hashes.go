@@ -29,13 +29,15 @@ func openHashes(dir string, flag int, size int64) (*hashes, error) {
 // hashesBytes returns the length of the file of a tree of the given size.
 func hashesBytes(size int64) int64 { return tlog.StoredHashCount(size) * tlog.HashSize }
 
-// ReadHashes reads adjacent hashes in one read.
+// ReadHashes reads hashes that are close together in one read, such as those of a tile. The hashes of a
+// proof are far apart: all those between them took most of the memory that a check of the log
+// allocated.
 func (h *hashes) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
-	const close = 4 * tileWidth
+	const close = 4 // hashes to read for each wanted one
 	out := make([]tlog.Hash, len(indexes))
 	if len(indexes) > 1 {
 		first, last := slices.Min(indexes), slices.Max(indexes)
-		if last-first < close {
+		if last-first < close*int64(len(indexes)) {
 			span := make([]byte, (last-first+1)*tlog.HashSize)
 			if err := readAt(h.file, span, first*tlog.HashSize); err != nil {
 				return nil, err

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -58,6 +59,26 @@ func TestProofs(t *testing.T) {
 				t.Errorf("merkle refuses the proof from %d to %d: %v", size, newer, err)
 			}
 		}
+	}
+	h.shut()
+}
+
+// TestProofsReadLittle checks that a proof reads its own hashes and not all those between them: a
+// check of 256 leaves makes 256 proofs, and anybody may request one.
+func TestProofsReadLittle(t *testing.T) {
+	h := newFixture(t)
+	const size = 500
+	h.events(1, 0, size)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for index := range int64(size) {
+		if _, err := h.log.Prove(t.Context(), index, size); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runtime.ReadMemStats(&after)
+	if each := (after.TotalAlloc - before.TotalAlloc) / size; each > 6<<10 {
+		t.Errorf("a proof in a tree of %d leaves allocates %d bytes", size, each)
 	}
 	h.shut()
 }
