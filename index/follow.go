@@ -65,6 +65,7 @@ func (x *Index) Run(ctx context.Context) error {
 		case errors.As(err, &damage):
 			err = x.rebuildDirectory(damage.What)
 		case errors.As(err, &write):
+			x.failure.Store(&write.err)
 			x.log.Error("the index could not be written, trying again", "error", write.err, "pause", pause)
 		default:
 			return fmt.Errorf("follow the log: %w", err)
@@ -397,6 +398,7 @@ func (f *follower) awaitBatch() error {
 		return err
 	}
 	f.durableCursor = w.at
+	f.x.failure.Store(nil)
 	for _, src := range w.sources {
 		f.x.documents.invalidate(src)
 	}

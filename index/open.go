@@ -68,6 +68,8 @@ type Index struct {
 	linger     time.Duration // that of Options
 	storedFrom int           // that of Options
 
+	failure atomic.Pointer[error] // why the index cannot be written at the moment; nil while it can
+
 	mu        sync.RWMutex    // held for reading by a search, for writing to replace live
 	directory *view.Directory // nil when closed, or while it cannot be opened
 	path      string          // the directory of live, also while that is nil
@@ -312,6 +314,14 @@ func (x *Index) Close() error {
 // Cursor is the place in the log up to which the index is searchable. It is the
 // zero Cursor while a rebuild begins.
 func (x *Index) Cursor() store.Cursor { return x.position.Cursor() }
+
+// Failure returns the reason why the index cannot be written at the moment; nil while it can.
+func (x *Index) Failure() error {
+	if err := x.failure.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
 
 // WaitFor waits until the write with that sequence is searchable. The error is
 // the context's, or [ErrClosed].

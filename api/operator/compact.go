@@ -25,6 +25,14 @@ type CompactResult struct {
 	BytesAfter  int64   `json:"bytes_after"`
 	TookMS      float64 `json:"took_ms" doc:"all of it, in milliseconds"`
 	PauseMS     float64 `json:"pause_ms" doc:"for how long no write could begin, in milliseconds"`
+	// Left is empty after a complete compaction.
+	Left []Uncompacted `json:"left,omitempty" doc:"the parts of the data directory that may still have deleted content"`
+}
+
+// An Uncompacted is a part of the data directory that could not be compacted.
+type Uncompacted struct {
+	Part   string `json:"part" doc:"for example: the index"`
+	Reason string `json:"reason,omitempty"`
 }
 
 type compactInput struct {
@@ -53,14 +61,15 @@ func (a *Operator) compactStore(ctx context.Context, in *compactInput) (*route.O
 	if err != nil {
 		return nil, err
 	}
+	var left []Uncompacted
 	if a.options.CompactViews != nil {
-		if err := a.options.CompactViews(ctx); err != nil {
+		if left, err = a.options.CompactViews(ctx); err != nil {
 			return nil, err
 		}
 	}
 	return route.NoStore(CompactResult{
 		Forgotten: c.Forgotten, Horizon: c.Horizon.Seq, BytesBefore: c.Before, BytesAfter: c.After,
-		TookMS: milliseconds(c.Took), PauseMS: milliseconds(c.Pause),
+		TookMS: milliseconds(c.Took), PauseMS: milliseconds(c.Pause), Left: left,
 	}), nil
 }
 

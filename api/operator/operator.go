@@ -34,9 +34,11 @@ type Options struct {
 	Horizon time.Duration
 	// Backup writes a backup of the data directory into a new directory; nil if the process cannot.
 	Backup func(ctx context.Context, dir string) (BackupResult, error)
-	// CompactViews removes deleted content from the files of the mail and of the feed of changes;
-	// nil if there are none.
-	CompactViews func(ctx context.Context) error
+	// CompactViews removes deleted content from the parts of the data directory beside the store, and
+	// returns those that may still have some; nil if there are none. AwaitedParts returns the parts
+	// that it waits for now.
+	CompactViews func(ctx context.Context) ([]Uncompacted, error)
+	AwaitedParts func() []Uncompacted
 }
 
 // Operator serves the routes that change how this server runs.
@@ -127,9 +129,11 @@ type OperatorStatus struct {
 	Index   store.Cursor   `json:"index" doc:"the sequence that answers are based on"`
 	Ready   bool           `json:"ready"`
 	// Halted is why the transparency log signs nothing more; absent while it signs.
-	Halted  *audit.Halt `json:"log_halted,omitempty" doc:"why the transparency log signs nothing more"`
-	PID     int         `json:"pid"`
-	Version string      `json:"version"`
+	Halted *audit.Halt `json:"log_halted,omitempty" doc:"why the transparency log signs nothing more"`
+	// Awaited are the parts that a running compaction waits for.
+	Awaited []Uncompacted `json:"compaction_awaits,omitempty" doc:"the parts that a running compaction waits for"`
+	PID     int           `json:"pid"`
+	Version string        `json:"version"`
 }
 
 func (a *Operator) getOperatorStatus(context.Context, *struct{}) (*route.Output[OperatorStatus], error) {
@@ -142,6 +146,9 @@ func (a *Operator) getOperatorStatus(context.Context, *struct{}) (*route.Output[
 		if halt, halted := a.Answers.Log.Halted(); halted {
 			s.Halted = &halt
 		}
+	}
+	if a.options.AwaitedParts != nil {
+		s.Awaited = a.options.AwaitedParts()
 	}
 	if a.Answers.Crawler != nil {
 		s.Crawler = a.Answers.Crawler.Status()

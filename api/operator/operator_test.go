@@ -223,7 +223,7 @@ func TestCrawl(t *testing.T) {
 // A compaction keeps deletions for as long as the request says.
 func TestCompaction(t *testing.T) {
 	var views atomic.Int32
-	s := newServer(t, operator.Options{CompactViews: func(context.Context) error { views.Add(1); return nil }})
+	s := newServer(t, operator.Options{CompactViews: func(context.Context) ([]operator.Uncompacted, error) { views.Add(1); return nil, nil }})
 	for _, w := range []store.Write{store.Put("x/1", nil), store.Delete("x/1"), store.Put("x/2", nil)} {
 		if _, err := s.store.Apply(t.Context(), w); err != nil {
 			t.Fatal(err)

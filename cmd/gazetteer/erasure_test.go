@@ -5,8 +5,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"gazetteer/internal/exit"
 )
 
 // filesWith returns the files of a directory that hold a text, and how many files there are.
@@ -82,6 +85,57 @@ func TestErasedContentIsInNoFile(t *testing.T) {
 	for _, text := range markers {
 		if found, _ := filesWith(t, p.data(), text); len(found) > 0 {
 			t.Errorf("after the stop %s is in %v", text, found)
+		}
+	}
+}
+
+// TestErasureWithSilentLock erases an agent while the lock of the log does not answer: after a
+// compaction no file has the content, and the checks count what the log has yet to declare. When the
+// log signs again, it declares all.
+func TestErasureWithSilentLock(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	lock := ownKey(t, t.TempDir(), "witness.key", "lock.example/witness")
+	address, err := freeAddress()
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := []string{"crawler.enabled=false", "registry.did_host=first.example"}
+	silent := append(slices.Clip(settings), "registry.lock_witness="+lock.PublicWitness()+" http://"+address)
+	p := startTroubledProgram(t, dir, settings...)
+	must := func(words ...string) string {
+		t.Helper()
+		out, code := p.cli(words...)
+		if code != exit.OK {
+			t.Fatalf("%v: exit code %d: %s", words, code, out)
+		}
+		return out
+	}
+	must("agent", "new", "Ephemeralname", "--description", "quicksilverdescription")
+	p.awaitLeaves(1)
+	stopped(t, p)
+
+	p = startTroubledProgram(t, dir, silent...)
+	must("agent", "deactivate", "--erase", "--yes")
+	must("compact", "--keep", "0s")
+	for _, text := range []string{"Ephemeralname", "quicksilverdescription"} {
+		if found, _ := filesWith(t, p.data(), text); len(found) > 0 {
+			t.Errorf("%s is still in %v", text, found)
+		}
+	}
+	stopped(t, p)
+	for _, words := range [][]string{{"check"}, {"log", "verify", filepath.Join(p.data(), "log")}} {
+		if out := must(words...); !strings.Contains(out, "1 erased leaf is not declared yet") {
+			t.Errorf("%v: %s", words, out)
+		}
+	}
+
+	p = startTroubledProgram(t, dir, settings...)
+	p.awaitLeaves(3)
+	stopped(t, p)
+	for _, words := range [][]string{{"check"}, {"log", "verify", filepath.Join(p.data(), "log")}} {
+		if out := must(words...); strings.Contains(out, "declared") {
+			t.Errorf("after the next signature, %v: %s", words, out)
 		}
 	}
 }

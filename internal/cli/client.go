@@ -23,6 +23,7 @@ import (
 	"gazetteer/limit"
 	"gazetteer/lint/format"
 	"gazetteer/store/boltstore"
+	"gazetteer/store/follow"
 )
 
 // Client sends requests to a running server: over the socket of the data directory, or over the
@@ -267,6 +268,9 @@ func (a *App) awaitSocket(ctx context.Context, dir string) (*Client, bool) {
 	return nil, false
 }
 
+// indexPatience is how long a command waits for an index that makes no progress.
+const indexPatience = 30 * time.Second
+
 // startOwnServer opens the data directory in this process and runs it without a
 // public address. If another process has just opened the directory, its server answers instead.
 func (a *App) startOwnServer(ctx context.Context, settings config.Config, crawl bool) (*Client, func() error, error) {
@@ -299,7 +303,9 @@ func (a *App) startOwnServer(ctx context.Context, settings config.Config, crawl 
 		}
 		return nil, nil, errors.Join(err, h.Close())
 	}
-	if err := h.Index.WaitFor(ctx, h.Store.Head().Seq); err != nil {
+	if err := follow.Await(ctx, h.Index, h.Store.Head().Seq, indexPatience); errors.Is(err, follow.ErrStalled) {
+		fmt.Fprintf(a.Err, "The index has not followed the store for %v, so that newer documents are missing from it: %v\n", indexPatience, h.Index.Failure())
+	} else if err != nil {
 		return nil, nil, errors.Join(err, stop())
 	}
 	c, ok := NewSocketClient(settings.DataDir)

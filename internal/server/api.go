@@ -61,7 +61,7 @@ func (h *Server) openAPI(e Environment) error {
 		Now: e.Now, ClockJumps: h.clock.Jumps,
 		Answers: answers, Log: h.log, CursorKey: key, Version: version.Read().Version, PublicURL: h.Config.PublicURL,
 		TrustedProxies: h.Config.API.TrustedProxies,
-		Operator:       operator.Options{Add: h.Crawler.Add, Crawl: h.crawlAndIndex, Horizon: time.Duration(h.Config.Store.Horizon), Backup: h.writeBackup, CompactViews: h.compactViews},
+		Operator:       operator.Options{Add: h.Crawler.Add, Crawl: h.crawlAndIndex, Horizon: time.Duration(h.Config.Store.Horizon), Backup: h.writeBackup, CompactViews: h.compactViews, AwaitedParts: h.listAwaited},
 		Anchored:       h.newestAnchor, Limits: limits, Panics: &h.panics, Relay: h.relayHTTP, Tools: h.tools, ToolsHTTP: h.toolsHTTP,
 	}
 	options.LogLock, options.Witnesses, options.ResumeSigning = h.logLock(), h.witnesses.Status, h.resumeSigning

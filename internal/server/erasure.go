@@ -4,8 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"time"
 
+	"gazetteer/api/operator"
 	"gazetteer/registry"
+	"gazetteer/registry/audit"
+	"gazetteer/store"
 	"gazetteer/store/boltstore"
 	"gazetteer/store/follow"
 )
@@ -45,20 +50,110 @@ func isErasedSince(erased int64, upkeep boltstore.Upkeep) bool {
 	return upkeep.Last.IsZero() || erased >= upkeep.Last.Add(-upkeep.LastTook).UnixMilli()
 }
 
-// compactViews waits until the index, the log and the feed of changes have applied all erasures. It
-// then deletes the mail of agents that were erased since the last compaction, and removes deleted
-// records from the files of the index, of the feed and of the queue.
-func (h *Server) compactViews(ctx context.Context) error {
-	head, begun := h.Store.Head().Seq, h.clock.Now().UnixMilli()
-	if err := errors.Join(h.Index.WaitFor(ctx, head), h.audit.WaitErased(ctx, head), h.changes.WaitFor(ctx, head)); err != nil {
-		return fmt.Errorf("wait for the followers of the store: %w", err)
+// compactPatience is how long a compaction waits for a part that makes no progress.
+const compactPatience = 30 * time.Second
+
+// A compactPart is a part of the data directory, beside the store, that may hold deleted content.
+type compactPart struct {
+	name     string
+	follower follow.Follower             // nil for a part that does not follow the store
+	failure  func() error                // the reason why the part does not follow; nil if it does not know
+	compact  func(context.Context) error // nil for a part that overwrites deleted content in place
+}
+
+// An erasingLog is a follower that erases the content of deleted records in the transparency log.
+// It does not wait for signatures.
+type erasingLog struct{ *audit.Log }
+
+func (l erasingLog) Cursor() store.Cursor { return l.ErasedTo() }
+
+func (l erasingLog) WaitFor(ctx context.Context, seq uint64) error { return l.WaitErased(ctx, seq) }
+
+func (h *Server) listCompactParts() []compactPart {
+	parts := []compactPart{
+		{"the index", h.Index, h.Index.Failure, h.Index.Compact},
+		{"the transparency log", erasingLog{h.audit}, func() error { return h.audit.Status().EraseErr }, nil},
+		{"the feed of changes", h.changes, nil, h.changes.Compact},
 	}
-	if err := errors.Join(h.Index.Compact(ctx), h.changes.Compact(ctx)); err != nil {
-		return err
+	if h.mail != nil {
+		parts = append(parts, compactPart{"the mail", nil, nil, h.compactMail})
 	}
-	if h.mail == nil {
+	return parts
+}
+
+// compactViews removes deleted content from the parts of the data directory beside the store: each
+// part applies all erasures first. A part that cannot follow the store, or cannot be compacted, does
+// not keep the others; it is returned with the reason.
+func (h *Server) compactViews(ctx context.Context) ([]operator.Uncompacted, error) {
+	return h.compactParts(ctx, h.listCompactParts(), compactPatience)
+}
+
+func (h *Server) compactParts(ctx context.Context, parts []compactPart, patience time.Duration) (left []operator.Uncompacted, err error) {
+	head := h.Store.Head().Seq
+	failed := make([]error, len(parts))
+	var writing sync.Mutex // one part writes at a time
+	var group sync.WaitGroup
+	for i, p := range parts {
+		group.Go(func() {
+			if failed[i] = h.awaitPart(ctx, p, head, patience); failed[i] != nil || p.compact == nil {
+				return
+			}
+			writing.Lock()
+			defer writing.Unlock()
+			failed[i] = p.compact(ctx)
+		})
+	}
+	group.Wait()
+	for i, p := range parts {
+		if failed[i] != nil {
+			left = append(left, operator.Uncompacted{Part: p.name, Reason: failed[i].Error()})
+		}
+	}
+	return left, ctx.Err()
+}
+
+// awaitPart waits until a part has followed the store up to a sequence. Meanwhile it is one of the
+// parts that listAwaited returns.
+func (h *Server) awaitPart(ctx context.Context, p compactPart, seq uint64, patience time.Duration) error {
+	if p.follower == nil {
 		return nil
 	}
+	h.awaited.Store(p.name, p)
+	defer h.awaited.Delete(p.name)
+	err := follow.Await(ctx, p.follower, seq, patience)
+	if errors.Is(err, follow.ErrStalled) {
+		err = fmt.Errorf("it has not followed the store for %v, and is at write %d of %d", patience, p.follower.Cursor().Seq, seq)
+		if why := p.describeFailure(); why != "" {
+			err = fmt.Errorf("%w: %s", err, why)
+		}
+	}
+	return err
+}
+
+// describeFailure returns the reason why a part does not follow, "" if it is not known.
+func (p compactPart) describeFailure() string {
+	if p.failure == nil {
+		return ""
+	}
+	if err := p.failure(); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// listAwaited returns the parts that a compaction waits for now.
+func (h *Server) listAwaited() (parts []operator.Uncompacted) {
+	for _, p := range h.awaited.Range {
+		p := p.(compactPart)
+		parts = append(parts, operator.Uncompacted{Part: p.name, Reason: p.describeFailure()})
+	}
+	return parts
+}
+
+// compactMail deletes the mail of agents that were erased since the last compaction, and removes
+// deleted mail from the file of the queue.
+func (h *Server) compactMail(ctx context.Context) error {
+	begun := h.clock.Now().UnixMilli()
 	for agent, err := range h.registry.AllAgents(ctx, "") {
 		if err == nil && agent.Status == registry.Erased && agent.Updated.UnixMilli() >= h.mailCompacted.Load() {
 			err = h.relay.Wipe(ctx, h.registry.DID(agent.AirID))
@@ -74,9 +169,13 @@ func (h *Server) compactViews(ctx context.Context) error {
 	return nil
 }
 
-// compactViewsQuietly runs compactViews in the hour of low load and logs a failure.
+// compactViewsQuietly runs compactViews in the hour of low load and logs the parts that are left.
 func (h *Server) compactViewsQuietly(ctx context.Context) {
-	if err := h.compactViews(ctx); err != nil && ctx.Err() == nil {
-		h.log.Warn("deleted content stays in the files of the feed and of the mail until new values overwrite it", "error", err)
+	left, err := h.compactViews(ctx)
+	if err != nil {
+		return // the server stops
+	}
+	for _, part := range left {
+		h.log.Warn("deleted content may stay in a part of the data directory until the next compaction", "part", part.Part, "reason", part.Reason)
 	}
 }

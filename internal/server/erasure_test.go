@@ -2,20 +2,28 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	zap "github.com/blevesearch/zapx/v17"
 
+	"gazetteer/api/operator"
 	"gazetteer/crawler"
+	"gazetteer/internal/config"
 	"gazetteer/internal/fakenet"
+	"gazetteer/registry/audit"
+	"gazetteer/store"
 	"gazetteer/store/boltfile/filetest"
 	"gazetteer/store/boltstore"
 )
@@ -137,8 +145,8 @@ func TestOptedOutHostsLeaveNoContent(t *testing.T) {
 		if _, err := h.Store.Compact(t.Context(), 0); err != nil {
 			t.Fatal(err)
 		}
-		if err := h.compactViews(t.Context()); err != nil {
-			t.Fatal(err)
+		if left, err := h.compactViews(t.Context()); err != nil || len(left) > 0 {
+			t.Fatal(left, err)
 		}
 		wait()
 		for _, other := range names[i+1:] {
@@ -187,5 +195,85 @@ func TestErasureDuringCompaction(t *testing.T) {
 		if got := isErasedSince(c.erased.UnixMilli(), c.upkeep); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
+	}
+}
+
+// TestCompactionLeavesPartsThatDoNotFollow compacts while the index does not follow the store and the
+// log is halted: the compaction ends, names the index with the reason, and cleans the other parts.
+func TestCompactionLeavesPartsThatDoNotFollow(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(filetest.FastDir(t), "data")
+	c := config.Default()
+	c.DataDir, c.Listen, c.Registry.CheckpointCopy, c.Crawler.Enabled, c.MinFreeBytes = dir, "", noCheckpointCopy, false, -1
+	h, err := Open(t.Context(), c, Environment{}, slog.New(slog.DiscardHandler), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	// The index is not run, so that it does not follow.
+	ctx, stop := context.WithCancel(t.Context())
+	var followers sync.WaitGroup
+	for _, run := range []func(context.Context) error{h.audit.Run, h.changes.Run} {
+		followers.Go(func() {
+			if err := run(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	defer followers.Wait()
+	defer stop()
+	const key = "agent/AIR-0000-0000-0000/000001"
+	seq, err := h.Store.Apply(t.Context(), store.Put(key, []byte(`{"name":"quicksilvername"}`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.audit.WaitFor(t.Context(), seq); err != nil {
+		t.Fatal(err)
+	}
+	h.audit.Halt(audit.CauseWitness, errors.New("a witness says otherwise"))
+	if seq, err = h.Store.Apply(t.Context(), store.Delete(key)); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(h.audit.WaitErased(t.Context(), seq), h.changes.WaitFor(t.Context(), seq)); err != nil {
+		t.Fatal(err)
+	}
+
+	parts := h.listCompactParts()
+	compacted := map[string]bool{}
+	for i, p := range parts {
+		parts[i].compact = func(ctx context.Context) error {
+			compacted[p.name] = true
+			if p.compact == nil {
+				return nil
+			}
+			return p.compact(ctx)
+		}
+	}
+	awaited := make(chan []operator.Uncompacted, 1)
+	parts[0].failure = func() error { return errors.New("there is no room") }
+	go func() {
+		for ctx.Err() == nil {
+			if list := h.listAwaited(); slices.ContainsFunc(list, func(p operator.Uncompacted) bool { return p.Part == "the index" }) {
+				awaited <- list
+				return
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	left, err := h.compactParts(t.Context(), parts, time.Second)
+	if err != nil || len(left) != 1 || left[0].Part != "the index" || !strings.Contains(left[0].Reason, "has not followed the store for 1s") || !strings.HasSuffix(left[0].Reason, ": there is no room") {
+		t.Errorf("left: %q, %v", left, err)
+	}
+	if list := <-awaited; !slices.Contains(list, operator.Uncompacted{Part: "the index", Reason: "there is no room"}) {
+		t.Errorf("while it waits: %q", list)
+	}
+	if len(h.listAwaited()) > 0 {
+		t.Errorf("afterwards it waits for %q", h.listAwaited())
+	}
+	if compacted["the index"] || !compacted["the transparency log"] || !compacted["the feed of changes"] || !compacted["the mail"] {
+		t.Errorf("compacted: %v", compacted)
+	}
+	if found := filesWith(t, filepath.Join(dir, "log"), "quicksilvername"); len(found) > 0 {
+		t.Errorf("the log has the content in %q", found)
 	}
 }

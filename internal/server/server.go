@@ -15,6 +15,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 
 	"gazetteer/api"
@@ -80,6 +81,7 @@ type Server struct {
 	panics         atomic.Uint64      // of handlers, since the start
 	mailCompacted  atomic.Int64       // Unix milliseconds of the last compaction of the mail, 0 for none
 	erased         atomic.Int64       // Unix milliseconds of the last erasure of an agent, 0 for none
+	awaited        sync.Map           // of compactPart by name: what a compaction waits for
 	NotifyManager  func(state string) // reports the state of the server to the service manager
 }
 

@@ -211,6 +211,9 @@ func (h *fixture) eraseUndeclared() (backup string) {
 	h.open(Options{})
 	h.log.Halt(CauseWitness, errors.New("a witness says otherwise"))
 	h.eraseRecord(1, 3)
+	if leaves, undeclared, err := h.log.WriteBackup(h.t.Context(), filepath.Join(h.t.TempDir(), "log")); err != nil || leaves != 10 || undeclared != 1 {
+		h.t.Errorf("a backup: %d leaves, %d of them undeclared, %v", leaves, undeclared, err)
+	}
 	h.shut()
 	return backup
 }
