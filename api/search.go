@@ -100,6 +100,20 @@ type SearchPage struct {
 	Query    QueryView          `json:"query" doc:"how the search was understood"`
 }
 
+// A PageSlot takes the page of a search that was requested inside of this process, so that it is not
+// encoded and decoded again. Only Hits and PageState are set.
+type PageSlot struct {
+	Page   SearchPage
+	Filled bool
+}
+
+type pageSlotKey struct{}
+
+// WithPageSlot returns the context for such a request. Its answer has no body if the slot is filled.
+func WithPageSlot(ctx context.Context, slot *PageSlot) context.Context {
+	return context.WithValue(ctx, pageSlotKey{}, slot)
+}
+
 // PageState has the members of a page of a search beside its results.
 type PageState struct {
 	Total int    `json:"total" doc:"operations that match, on this page or not"`
@@ -296,6 +310,11 @@ func (a *API) runSearch(ctx context.Context, s searchRequest) (*route.PageOutput
 	link := ""
 	if r.More {
 		state.Next, link = a.nextSearchPage(ctx, s, max(s.query.Limit, len(r.Hits)), r.Seq)
+	}
+	if slot, ok := ctx.Value(pageSlotKey{}).(*PageSlot); ok {
+		hits, err := a.Answers.Hits(ctx, r.Hits, a.Now())
+		slot.Page, slot.Filled = SearchPage{Hits: hits, PageState: state}, err == nil
+		return &route.PageOutput{ContentType: "application/json"}, err
 	}
 	if !s.form.whole && s.form.members == nil {
 		text, err := a.shortPage(ctx, s, r, state)

@@ -223,8 +223,22 @@ func TestFilters(t *testing.T) {
 			t.Errorf("%s: %d items, want %d", name, len(got), c.want)
 		}
 	}
-	if got := w.items(changefeed.Filter{Agents: []string{"AIR-1"}})[0]; got.Kind != changefeed.AgentRegistered || got.Title != "Agent AIR-1 (“Concierge”) registered" {
+	if got := w.items(changefeed.Filter{Agents: []string{"AIR-1"}})[0]; got.Kind != changefeed.AgentRegistered || got.Title != "“Concierge” (AIR-1) registered" {
 		t.Errorf("the agent is %+v", got)
+	}
+	for i, c := range []struct {
+		agent registry.Agent
+		want  string
+	}{
+		{registry.Agent{AirID: "AIR-2", Name: "Concierge", Handle: "booker"}, "@booker (“Concierge”) registered"},
+		{registry.Agent{AirID: "AIR-2", Handle: "booker"}, "@booker registered"},
+		{registry.Agent{AirID: "AIR-2"}, "Agent AIR-2 registered"},
+	} {
+		w.apply(store.Put(store.EntryKey("AIR-2", i+1), mustJSON(registry.HistoryEntry{N: i + 1, AirID: "AIR-2", Event: registry.EventRegistered, At: began, Agent: &c.agent})))
+		items := w.items(changefeed.Filter{Agents: []string{"AIR-2"}})
+		if got := items[len(items)-1].Title; got != c.want {
+			t.Errorf("%+v: the title is %q, want %q", c.agent, got, c.want)
+		}
 	}
 }
 
@@ -250,7 +264,7 @@ func TestDomainTitles(t *testing.T) {
 			N: i + 1, AirID: "AIR-1", Event: registry.EventDomain, Actor: c.actor, At: c.at, Agent: &registry.Agent{AirID: "AIR-1", Name: "Concierge", Domains: c.domains},
 		})))
 		items := w.items(changefeed.Filter{Agents: []string{"AIR-1"}})
-		if got := items[len(items)-1].Title; got != "Agent AIR-1 (“Concierge”) "+c.want {
+		if got := items[len(items)-1].Title; got != "“Concierge” (AIR-1) "+c.want {
 			t.Errorf("entry %d: %q, want %q", i+1, got, c.want)
 		}
 	}

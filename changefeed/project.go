@@ -394,7 +394,7 @@ func (p *projection) readEntry(r store.Record, airID string) error {
 	item.Severity = agentSeverities[item.Kind]
 	texts := titleTexts{domain: describeDomain(e)}
 	if e.Agent != nil {
-		texts.name = e.Agent.Name
+		texts.name, texts.handle = e.Agent.Name, e.Agent.Handle
 	}
 	if e.Event == registry.EventErased {
 		p.removeMatching(Filter{Agents: []string{airID}}, func(i *Item) bool { return i.Agent == airID })

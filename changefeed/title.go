@@ -14,6 +14,7 @@ import (
 // titleTexts are what a title says beside the item.
 type titleTexts struct {
 	name       string // of the service or agent
+	handle     string // of the agent
 	operations int
 	hosts      int    // that were withdrawn together
 	domain     string // what happened to a domain of an agent, "" for anything else
@@ -63,7 +64,21 @@ func titleOf(i *Item, t titleTexts) string {
 		}
 		return i.Host + describeStates(i.States)
 	}
-	return "Agent " + i.Agent + name + " " + cmp.Or(t.domain, describeEvent(i))
+	return nameAgent(i.Agent, cleanText(t.name, 80), t.handle) + " " + cmp.Or(t.domain, describeEvent(i))
+}
+
+// nameAgent names an agent by its handle and its own name. Names are not unique, so the AIR ID stands
+// beside a name without a handle.
+func nameAgent(airID, name, handle string) string {
+	switch {
+	case handle != "" && name != "":
+		return "@" + handle + " (“" + name + "”)"
+	case handle != "":
+		return "@" + handle
+	case name != "":
+		return "“" + name + "” (" + airID + ")"
+	}
+	return "Agent " + airID
 }
 
 // describeDocument names the first document of an item.

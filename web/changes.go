@@ -104,19 +104,16 @@ func (p *Pages) viewChange(c feed.Change) changeView {
 	return v
 }
 
-// titleOfChange is the title of a change. That of an agent begins with its name instead of its id,
-// and names members of its record in words.
+// titleOfChange is the title of a change. That of an agent names the members of its record in words.
 func titleOfChange(c feed.Change) string {
-	rest, ok := strings.CutPrefix(c.Title, "Agent "+c.Agent+" (")
-	if c.Agent == "" || !ok {
-		return c.Title
+	title := c.Title
+	if c.Agent == "" {
+		return title
 	}
-	name, rest, ok := strings.Cut(rest, "”) ")
-	if !ok {
-		return c.Title
+	title = strings.Replace(title, " ("+c.Agent+") ", " ", 1) // the page shows the id beside it
+	agent, _, ok := strings.Cut(title, " changed its ")
+	if !ok || c.Event != registry.EventUpdated || len(c.Fields) == 0 {
+		return title
 	}
-	if c.Event == registry.EventUpdated && len(c.Fields) > 0 {
-		rest = "changed its " + frame.DescribeFields(c.Fields)
-	}
-	return name + "” " + rest
+	return agent + " changed its " + frame.DescribeFields(c.Fields)
 }

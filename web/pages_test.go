@@ -252,7 +252,7 @@ func (agentChange) LatestChanges(_ context.Context, f changefeed.Filter, _ uint6
 	if f.Severity > diff.None {
 		return changefeed.Page{}, nil
 	}
-	return changefeed.Page{Items: []changefeed.Item{{Position: 1, Kind: changefeed.AgentUpdated, At: now, Agent: "AIR-1", Event: registry.EventUpdated, Fields: []string{"service_endpoints", "username"}, Title: "Agent AIR-1 (“Taxi Sol”) changed its service endpoints, username"}}}, nil
+	return changefeed.Page{Items: []changefeed.Item{{Position: 1, Kind: changefeed.AgentUpdated, At: now, Agent: "AIR-1", Event: registry.EventUpdated, Fields: []string{"service_endpoints", "username"}, Title: "“Taxi Sol” (AIR-1) changed its service endpoints, username"}}}, nil
 }
 
 // TestFrontPageTellsWhatChanged looks for the last change with weight: what changed, and the comparison.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -189,6 +190,22 @@ type AgentList struct {
 	Total  int               `json:"total"`
 	Limit  int               `json:"limit"`
 	Offset int               `json:"offset"`
+	// Rows are those of the AIR reference, which have no handle.
+	Handles []AgentHandle `json:"handles,omitempty" doc:"the handles of the agents of this page; absent if none has one"`
+}
+
+// AgentHandle is the handle of an agent.
+type AgentHandle struct {
+	AirID  string `json:"air_id"`
+	Handle string `json:"handle"`
+}
+
+// Name returns the AIR ID of an agent of the list, with the handle if it has one.
+func (l AgentList) Name(airID string) string {
+	if i := slices.IndexFunc(l.Handles, func(h AgentHandle) bool { return h.AirID == airID }); i >= 0 {
+		return airID + " @" + l.Handles[i].Handle
+	}
+	return airID
 }
 
 func (a *Routes) listAgents(ctx context.Context, in *listInput) (*route.Output[AgentList], error) {
@@ -211,6 +228,9 @@ func (a *Routes) listAgents(ctx context.Context, in *listInput) (*route.Output[A
 		row := airjson.NewRowView(agent.Agent)
 		row.Verified = airjson.NewVerifiedStatus(agent.Agent).Verified
 		list.Agents = append(list.Agents, row)
+		if agent.Handle != "" {
+			list.Handles = append(list.Handles, AgentHandle{agent.AirID, agent.Handle})
+		}
 	}
 	return route.JSON(list), nil
 }

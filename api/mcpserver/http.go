@@ -8,6 +8,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"gazetteer/api"
 	"gazetteer/internal/mcphttp"
 )
 
@@ -22,8 +23,8 @@ const maxBody = 3 << 20
 const clientHeader = "Gazetteer-Connection"
 
 // Handler serves s over HTTP to clients that reach it at publicURL; see [mcphttp.Handler].
-func Handler(s *mcp.Server, publicURL string) http.Handler {
-	inner := mcphttp.Handler(func(*http.Request) *mcp.Server { return s }, mcphttp.Options{PublicURL: publicURL, MaxBody: maxBody})
+func Handler(s *Server, publicURL string) http.Handler {
+	inner := mcphttp.Handler(func(*http.Request) *mcp.Server { return s.Server }, mcphttp.Options{PublicURL: publicURL, MaxBody: maxBody, Tools: s.tools})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r = r.Clone(r.Context())
 		r.Header.Set(clientHeader, r.RemoteAddr)
@@ -33,18 +34,21 @@ func Handler(s *mcp.Server, publicURL string) http.Handler {
 
 // Mount adds the server to the engine of the API, whose log, time limits and headers apply. The page
 // for people at the same address is that of the package web.
-func Mount(e *gin.Engine, s *mcp.Server, publicURL string) {
+func Mount(e *gin.Engine, s *Server, publicURL string) {
 	e.POST(Path, gin.WrapH(Handler(s, publicURL)))
 }
 
 // FromHandler returns a requester that hands requests to the handler of the API in this process.
-func FromHandler(api http.Handler) Requester {
+func FromHandler(handler http.Handler) Requester {
 	return func(ctx context.Context, r Request) (Response, error) {
 		request, err := http.NewRequestWithContext(ctx, r.Method, r.Path, bytes.NewReader(r.Body))
 		if err != nil {
 			return Response{}, err
 		}
 		request.RequestURI, request.Host = r.Path, "localhost"
+		if r.Search != nil {
+			request = request.WithContext(api.WithPageSlot(ctx, r.Search))
+		}
 		if r.MediaType != "" {
 			request.Header.Set("Content-Type", r.MediaType)
 		}
@@ -54,7 +58,7 @@ func FromHandler(api http.Handler) Requester {
 			request.Header["X-Forwarded-For"] = by
 		}
 		w := &memoryResponse{header: http.Header{}, status: http.StatusOK}
-		api.ServeHTTP(w, request)
+		handler.ServeHTTP(w, request)
 		return Response{Status: w.status, Header: w.header, Body: w.body.Bytes()}, nil
 	}
 }

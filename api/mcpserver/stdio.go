@@ -19,7 +19,7 @@ const drainTime = 30 * time.Second
 
 // RunStdio serves one client over a pair of streams until the client closes its side or ctx ends. Calls
 // that were sent before the end are answered, so that messages can come from a pipe.
-func RunStdio(ctx context.Context, s *mcp.Server, in io.ReadCloser, out io.WriteCloser) error {
+func RunStdio(ctx context.Context, s *Server, in io.ReadCloser, out io.WriteCloser) error {
 	open := &openCalls{changed: make(chan struct{}, 1)}
 	answers := &answerWriter{WriteCloser: out, calls: open}
 	return s.Run(ctx, &mcp.IOTransport{Reader: &callReader{Closer: in, lines: bufio.NewReader(in), out: answers, ctx: ctx, calls: open}, Writer: answers})

@@ -60,15 +60,32 @@ type agent struct {
 
 // agentText has the owner's texts about an agent.
 type agentText struct {
-	Name string `json:"name,omitempty"`
+	Name   string `json:"name,omitempty"`
+	Handle string `json:"handle,omitempty"`
 }
 
 // newOperation shapes a hit.
-func newOperation(h answer.Hit) operation {
-	c := h.Compact()
+func (t tools) newOperation(h answer.Hit) operation {
+	key := h.ID + " " + h.Provenance.Digest
+	o, known := t.shaped.Lookup(key)
+	if !known {
+		o = shapeOperation(h)
+		if h.Provenance.Digest != "" { // a server elsewhere names no version
+			t.shaped.Put(key, o, 2*len(key)+len(o.Effect)+len(o.Texts.Service)+len(o.Texts.Does)+len(o.Texts.Call)+len(o.Texts.Takes)+300)
+		}
+	}
+	o.Fetched, o.Stale = h.FetchedAt.UTC().Format(time.DateOnly), h.Freshness.Stale
+	if h.Findings == "warning" || h.Findings == "error" {
+		o.Findings = h.Findings
+	}
+	return o
+}
+
+// shapeOperation returns what does not change while a document is the same.
+func shapeOperation(h answer.Hit) operation {
+	c, id := h.Compact(), shownID(h.ID)
 	return operation{
-		ID: shownID(h.ID), Host: h.Host, Verb: safeWord(c.Verb), Effect: c.Effect, Fetched: c.Fetched, Stale: c.Stale, Findings: c.Findings,
-		Caution: h.Caution != "" || shownID(h.ID) == "",
+		ID: id, Host: h.Host, Verb: safeWord(c.Verb), Effect: c.Effect, Caution: h.Caution != "" || id == "",
 		Texts: operationText{
 			Service: strangerText(c.Service, maxText), Does: strangerText(h.Operation.Intent, maxText),
 			Call: strangerText(c.Call, maxText), Takes: strangerText(c.Takes, maxText),
@@ -101,13 +118,14 @@ func (t tools) searchOperations(ctx context.Context, from http.Header, in search
 	tokens := tokenLimit(in.WithinTokens)
 	return t.fitPage(ctx, tokens, func(limit int) (operationPage, error) {
 		q.Set("limit", strconv.Itoa(limit))
-		var page api.SearchPage
-		if _, err := t.sendRequest(ctx, Request{Method: http.MethodGet, Path: "/api/v1/search?" + q.Encode(), From: from}, &page); err != nil {
+		var slot api.PageSlot
+		page := &slot.Page
+		if _, err := t.sendRequest(ctx, Request{Method: http.MethodGet, Path: "/api/v1/search?" + q.Encode(), From: from, Search: &slot}, page); err != nil {
 			return operationPage{}, err
 		}
 		out := operationPage{Operations: []operation{}, Total: page.Total, Next: page.Next, Note: page.Note, Try: safeWords(page.Near)}
 		for _, h := range page.Hits {
-			out.Operations = append(out.Operations, newOperation(h))
+			out.Operations = append(out.Operations, t.newOperation(h))
 		}
 		return out, nil
 	})
@@ -132,6 +150,13 @@ func (t tools) fitPage(ctx context.Context, tokens int, read func(limit int) (op
 	}
 	if page.Total == 0 && page.Note == "" {
 		page.Note = "no operation matches: use other words or fewer filters"
+	}
+	whole, err := json.Marshal(page)
+	if err != nil {
+		return nil, fmt.Errorf("write the result: %w", err)
+	}
+	if protocol.Tokens(string(whole)) <= tokens {
+		return json.RawMessage(whole), nil
 	}
 	fit, err := fitItems(len(page.Operations), tokens, func(n int) any {
 		shown := page
@@ -176,10 +201,10 @@ func (t tools) findAgents(ctx context.Context, from http.Header, in findInput, q
 		}
 		out := operationPage{Operations: []operation{}, Total: page.Total, Next: page.Next, Note: page.Note, Try: safeWords(page.Near)}
 		for _, served := range page.Operations {
-			o := newOperation(served.Hit)
+			o := t.newOperation(served.Hit)
 			o.More = served.More
 			for _, a := range served.Agents {
-				shown := agent{AirID: a.AirID, DID: cleanText(a.DID, 500), Inbox: cleanText(a.Inbox, 2048), Strength: string(a.Strength), Texts: agentText{strangerText(a.Name, 100)}}
+				shown := agent{AirID: a.AirID, DID: cleanText(a.DID, 500), Inbox: cleanText(a.Inbox, 2048), Strength: string(a.Strength), Texts: agentText{strangerText(a.Name, 100), strangerText(a.Handle, 100)}}
 				for _, l := range a.Links {
 					shown.By = append(shown.By, l.By)
 				}
@@ -318,7 +343,7 @@ func (t tools) resolveName(ctx context.Context, from http.Header, in resolveInpu
 	}
 	var all []operation
 	for _, c := range v.Candidates {
-		o := newOperation(c.Hit)
+		o := t.newOperation(c.Hit)
 		o.Relation = c.Claim.Relation
 		all = append(all, o)
 	}

@@ -157,7 +157,7 @@ func TestReadmeCommands(t *testing.T) {
 	}
 	wanted := [][]string{
 		{"reservations.acme.test", "Demo concierge"},
-		{"state     offered\n", "counter   The table is free.", "price     5.00 EUR\n", "  countered         2 messages\n"},
+		{"state     offered\n", "counter   The table is free.", "price     5.00 EUR\n", "accept    at 4.00 EUR\n", "state     closed_accepted\n", "  closed_accepted   4 messages\n"},
 		{"approved   book_reservation", `"status":"CONFIRMED"`},
 		{`{"tools":`, `"strength":"proved"`, "gazetteer-agent=did:wba:", "offered ─▶ countered", "It is your turn"},
 		{"not valid", `+      "method": "POST"`, "endpoint-changed", `"inputSchema"`, "Written: try/ai.json", "reachable    yes"},

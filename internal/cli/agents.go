@@ -29,7 +29,7 @@ func SuggestAgents(ctx context.Context, c *Client, word string) string {
 	}
 	var found []string
 	for _, g := range page.Agents {
-		found = append(found, g.AirID+" ("+format.Visible(g.Name)+")")
+		found = append(found, format.Visible(page.Name(g.AirID))+" ("+format.Visible(g.Name)+")")
 	}
 	if found == nil {
 		return ""

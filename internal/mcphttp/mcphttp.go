@@ -27,6 +27,8 @@ type Options struct {
 	PublicURL string
 	MaxBody   int64        // bytes of the largest request
 	Log       *slog.Logger // nil: silent
+	// Tools are the tools of the server whose plain calls need nothing of a session, by name.
+	Tools map[string]mcp.ToolHandler
 }
 
 // Handler serves what server returns for a request. It keeps nothing between requests. Requests with
@@ -68,6 +70,12 @@ func Handler(server func(*http.Request) *mcp.Server, o Options) http.Handler {
 			}
 			writeRefusal(w, status, refusal)
 			return
+		}
+		if call, plain := readPlainCall(r, body); plain {
+			if tool := o.Tools[call.name]; tool != nil {
+				call.answer(w, r, tool)
+				return
+			}
 		}
 		r = r.Clone(r.Context())
 		r.Body = io.NopCloser(bytes.NewReader(body))

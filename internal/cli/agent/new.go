@@ -194,7 +194,11 @@ func (a *verbs) registerAgent(c *cobra.Command, server *cli.Client, k *keyring, 
 		a.PrintNextSteps("It has no inbox yet. Set one:", a.formatAgentCommand(k, "update --inbox https://agent.example/inbox"))
 		return nil
 	}
-	a.PrintField("inbox", n.texts.inbox)
+	for _, s := range services {
+		if s.Type == did.TypeInbox {
+			a.PrintField("inbox", s.ServiceEndpoint)
+		}
+	}
 	a.PrintNextSteps("Its statements are only claims so far. Prove that a domain is yours:", a.formatAgentCommand(k, "prove agent.example"))
 	return nil
 }

@@ -154,7 +154,7 @@ func (a *verbs) agentsCommand() *cobra.Command {
 		}
 		var rows []row
 		for _, g := range page.Agents {
-			entry := row{name: g.AirID, place: g.Name, text: g.Description}
+			entry := row{name: page.Name(g.AirID), place: g.Name, text: g.Description}
 			if !view.long {
 				rows = append(rows, entry)
 			} else {

@@ -1,0 +1,88 @@
+package mcphttp
+
+import (
+	"bytes"
+	"encoding/json"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Nearly every request is one plain call of a tool. The library opens a session for it, decodes it
+// nine times, each time with a buffer of 32 kB, and encodes the result twice. So the handler answers
+// such a call itself, in the same form, and leaves all other requests to the library.
+
+// plainVersions are the versions of the protocol in which a plain call needs nothing but its name and
+// its arguments; a request without a version counts as one of 2025-03-26.
+var plainVersions = []string{"", "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}
+
+// A plainCall is a request that calls a tool.
+type plainCall struct {
+	id   json.RawMessage
+	name string
+	args json.RawMessage
+}
+
+// readPlainCall returns the call in a message that [CheckMessages] accepts; false if it is anything
+// else, or has members that only the library knows.
+func readPlainCall(r *http.Request, body []byte) (plainCall, bool) {
+	if r.Method != http.MethodPost || !slices.Contains(plainVersions, r.Header.Get("Mcp-Protocol-Version")) || r.Header.Get("Last-Event-ID") != "" {
+		return plainCall{}, false
+	}
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return plainCall{}, false
+	}
+	accepted := strings.Join(r.Header.Values("Accept"), ",")
+	if !strings.Contains(accepted, "application/json") || !strings.Contains(accepted, "text/event-stream") {
+		return plainCall{}, false
+	}
+	message, ok := readMembers(body, "jsonrpc", "id", "method", "params")
+	if !ok || string(message["method"]) != `"tools/call"` || len(message["id"]) == 0 || string(message["id"]) == "null" {
+		return plainCall{}, false
+	}
+	params, ok := readMembers(message["params"], "name", "arguments")
+	call := plainCall{id: message["id"], args: params["arguments"]}
+	return call, ok && json.Unmarshal(params["name"], &call.name) == nil
+}
+
+// readMembers returns the members of an object; false if it is none, or has others than the named ones.
+func readMembers(text []byte, names ...string) (members map[string]json.RawMessage, ok bool) {
+	if json.Unmarshal(text, &members) != nil {
+		return nil, false
+	}
+	for name := range members {
+		if !slices.Contains(names, name) {
+			return nil, false
+		}
+	}
+	return members, true
+}
+
+// answer calls the tool and writes its result.
+func (c plainCall) answer(w http.ResponseWriter, r *http.Request, tool mcp.ToolHandler) {
+	result, err := tool(r.Context(), &mcp.CallToolRequest{
+		Params: &mcp.CallToolParamsRaw{Name: c.name, Arguments: c.args}, Extra: &mcp.RequestExtra{Header: r.Header},
+	})
+	text := json.RawMessage(nil)
+	if err == nil {
+		text, err = json.Marshal(result)
+	}
+	if err != nil {
+		writeRefusal(w, http.StatusOK, &Refusal{id: c.id, code: jsonrpc.CodeInternalError, message: err.Error()})
+		return
+	}
+	var b bytes.Buffer
+	b.Grow(len(text) + len(c.id) + 64)
+	b.WriteString(`{"jsonrpc":"2.0","id":`)
+	b.Write(c.id)
+	b.WriteString(`,"result":`)
+	b.Write(text)
+	b.WriteByte('}')
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-cache, no-transform")
+	w.Write(b.Bytes()) // a client that left needs no answer
+}
