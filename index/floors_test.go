@@ -62,7 +62,7 @@ func (r *judgedRecord) document(number int) *document.Document {
 }
 
 // judgedLines reads the lines of a file of the development sets.
-func judgedLines(t *testing.T, name string) [][]byte {
+func judgedLines(t testing.TB, name string) [][]byte {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", "everyday", name))
 	if err != nil {

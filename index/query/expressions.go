@@ -31,26 +31,31 @@ const (
 type pattern struct {
 	parts  [][][]string
 	stands string // the words that it stands for
+	order  int    // its place in the file
 }
 
-// patternTable has the patterns by the words that they may begin with, in the order of the file.
-type patternTable map[string][]*pattern
+// A patternTable has patterns by the first word of an expression.
+type patternTable map[string]*patternsOfWord
+
+// patternsOfWord has the patterns of expressions that begin with a word, by the second word.
+type patternsOfWord struct {
+	bySecond map[string][]*pattern
+	others   []*pattern // of a single word, or with a gap after it
+}
 
 // nothing is written for the words that an expression stands for if it says too little.
 const nothing = "-"
 
 var everydayExpressions = sync.OnceValue(func() patternTable {
-	table := make(patternTable)
+	table, order := make(patternTable), 0
 	for line := range strings.Lines(everydayText) {
 		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
 			continue
 		}
 		list, stands, _ := strings.Cut(line, ": ")
 		for _, expression := range splitOutsideBraces(list) {
-			p := &pattern{parsePattern(expression), stands}
-			for _, word := range p.firstWords() {
-				table[word] = append(table[word], p)
-			}
+			order++
+			table.add(&pattern{parsePattern(expression), stands, order})
 		}
 	}
 	return table
@@ -93,22 +98,42 @@ func parsePattern(text string) (parts [][][]string) {
 	return parts
 }
 
-// firstWords returns the words that the pattern may begin with.
-func (p *pattern) firstWords() (words []string) {
-	for _, part := range p.parts {
-		optional := false
-		for _, alternative := range part {
-			if len(alternative) == 0 {
-				optional = true
-			} else if !slices.Contains(words, alternative[0]) {
-				words = append(words, alternative[0])
+// add adds a pattern at all words that it may begin with.
+func (t patternTable) add(p *pattern) {
+	var visit func(parts [][][]string, words []string)
+	visit = func(parts [][][]string, words []string) {
+		if len(words) < 2 && len(parts) > 0 {
+			for _, alternative := range parts[0] {
+				visit(parts[1:], append(words[:len(words):len(words)], alternative...))
 			}
+			return
 		}
-		if !optional {
-			break
+		if len(words) == 0 {
+			return
+		}
+		of := t[words[0]]
+		if of == nil {
+			of = &patternsOfWord{bySecond: make(map[string][]*pattern)}
+			t[words[0]] = of
+		}
+		appendNew := func(list []*pattern) []*pattern {
+			if n := len(list); n > 0 && list[n-1] == p {
+				return list // it has the same beginning in another alternative
+			}
+			return append(list, p)
+		}
+		switch {
+		case len(words) == 1, words[1] == gap:
+			of.others = appendNew(of.others)
+		case words[1] == somebody:
+			for _, word := range referents {
+				of.bySecond[word] = appendNew(of.bySecond[word])
+			}
+		default:
+			of.bySecond[words[1]] = appendNew(of.bySecond[words[1]])
 		}
 	}
-	return words
+	visit(p.parts, nil)
 }
 
 // maxGap is the maximum number of words in a gap of a pattern.
@@ -176,12 +201,28 @@ func (m *matcher) matchWords(sequence []string, rest [][][]string, at int, found
 // most words counts, of several with as many the first of the file, but one that says too little
 // counts before all others. ends tells for each word whether a phrase ends with it.
 func longestExpression(words []string, ends []bool) (longest matched) {
-	for _, p := range everydayExpressions()[words[0]] {
-		m := matcher{words: words, ends: ends}
-		m.match(p.parts, 0, matched{stands: p.stands})
-		if n := m.best.literals; n > longest.literals || n == longest.literals && n > 0 && p.stands == nothing {
-			longest = m.best
+	of := everydayExpressions()[words[0]]
+	if of == nil {
+		return matched{}
+	}
+	order := 0
+	try := func(patterns []*pattern) {
+		for _, p := range patterns {
+			m := matcher{words: words, ends: ends}
+			m.match(p.parts, 0, matched{stands: p.stands})
+			n := m.best.literals
+			if n == 0 || n < longest.literals {
+				continue
+			}
+			isNothing, wasNothing := p.stands == nothing, longest.stands == nothing
+			if n > longest.literals || isNothing && !wasNothing || isNothing == wasNothing && p.order < order {
+				longest, order = m.best, p.order
+			}
 		}
+	}
+	try(of.others)
+	if len(words) > 1 {
+		try(of.bySecond[words[1]])
 	}
 	return longest
 }
@@ -216,10 +257,7 @@ func findExpressions(fields, lower []string, weights []float32, from int, clause
 		for end < len(lower) && clauses[end] == clauses[i] {
 			end++
 		}
-		var e expression
-		if table[lower[i]] != nil {
-			e = expression{longestExpression(lower[i:end], ends[i:end]), i}
-		}
+		e := expression{longestExpression(lower[i:end], ends[i:end]), i}
 		if e.length == 0 {
 			if singular := english.Singular(lower[i]); singular != "" && table[singular] != nil {
 				e = expression{longestExpression([]string{singular}, ends[i:i+1]), i}

@@ -144,13 +144,16 @@ var possessive = regexp.MustCompile(`['’]s\b`)
 // detectLatin distinguishes German, Spanish, French and English by the number of their words in a
 // text.
 func detectLatin(text string) string {
-	text = possessive.ReplaceAllString(strings.ToLower(text), "")
+	if text = strings.ToLower(text); strings.ContainsAny(text, "'’") {
+		text = possessive.ReplaceAllString(text, "")
+	}
 	words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) })
 	ofEnglish, ofOthers, known := 0.0, 0.0, make([]bool, len(words))
+	ofForeign, ofThis := foreignFunctionWords(), englishFunctionWords()
 	for i, w := range words {
-		known[i] = isEnglish(w)
+		known[i] = ofThis[w] || isEnglish(w)
 		switch {
-		case foreignFunctionWords()[w]:
+		case ofForeign[w]:
 			ofOthers += functionEvidence
 		case known[i]:
 			ofOthers += wordEvidence
@@ -158,7 +161,7 @@ func detectLatin(text string) string {
 			ofOthers += foreignEvidence
 		}
 		switch {
-		case englishFunctionWords()[w]:
+		case ofThis[w]:
 			ofEnglish += functionEvidence
 		case known[i]:
 			ofEnglish += wordEvidence

@@ -69,6 +69,7 @@ type SegmentData struct {
 	columns    columns
 	profiles   profiles
 	spelled    segmentWords
+	names      serviceNames
 	hosts      hostNumbers
 }
 

@@ -29,13 +29,14 @@ func (v *View) PenalizeHubs(pool, faint []RankedEntry) {
 	company := slices.Concat(pool[:min(HubnessPool, best)], faint)
 	best = v.SortTop(company, HubnessPool)
 	company = company[:min(HubnessPool, best)]
-	crowds := v.hubness(company)
-	first := crowds[:0] // of the pool, which is in the same order
+	var ofPool [HubnessPool]bool // which is in the same order
+	n := 0
 	for i, r := range company {
-		if n := len(first); n < len(pool) && r.EntryRef == pool[n].EntryRef {
-			first = append(first, crowds[i])
+		if ofPool[i] = n < len(pool) && r.EntryRef == pool[n].EntryRef; ofPool[i] {
+			n++
 		}
 	}
+	first := v.hubness(company, ofPool[:len(company)])
 	if len(first) == 0 {
 		return
 	}
@@ -50,10 +51,10 @@ func (v *View) PenalizeHubs(pool, faint []RankedEntry) {
 	}
 }
 
-// hubness returns for each of at most HubnessPool operations the mean cosine to the nearest one of
-// each of the nearest other services, from 0 to 1. The operations of the same service do not count,
+// hubness returns for the asked ones of at most HubnessPool operations the mean cosine to the nearest
+// one of each of the nearest other services, from 0 to 1. The operations of the same service do not count,
 // because a complete description would lower its rank. Each other service counts once.
-func (v *View) hubness(of []RankedEntry) []float32 {
+func (v *View) hubness(of []RankedEntry, asked []bool) []float32 {
 	var meanings [HubnessPool]semantic.Embedding
 	var hostOf [HubnessPool]int
 	hosts := make([]*DocumentRun, 0, HubnessPool) // a run of each
@@ -69,7 +70,7 @@ func (v *View) hubness(of []RankedEntry) []float32 {
 	nearest := room[:len(of)*len(hosts)] // by operation and host
 	for i := range of {
 		for j := range i {
-			if hostOf[i] == hostOf[j] {
+			if hostOf[i] == hostOf[j] || !asked[i] && !asked[j] {
 				continue
 			}
 			cosine := meanings[i].Cosine(meanings[j])
@@ -78,11 +79,15 @@ func (v *View) hubness(of []RankedEntry) []float32 {
 			}
 		}
 	}
-	crowds := make([]float32, len(of))
+	crowds := make([]float32, 0, len(of))
 	near := min(hubnessNeighbors, len(hosts)-1)
-	for i := range crowds {
-		if near > 0 {
-			crowds[i] = meanOfLargest(nearest[i*len(hosts):(i+1)*len(hosts)], near)
+	for i := range of {
+		switch {
+		case !asked[i]:
+		case near > 0:
+			crowds = append(crowds, meanOfLargest(nearest[i*len(hosts):(i+1)*len(hosts)], near))
+		default:
+			crowds = append(crowds, 0)
 		}
 	}
 	return crowds

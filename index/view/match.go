@@ -4,10 +4,15 @@ import (
 	"context"
 	"math/bits"
 	"slices"
+	"sync"
+
+	"github.com/blevesearch/bleve/v2/index/scorch"
+	segment "github.com/blevesearch/scorch_segment_api/v2"
 
 	"gazetteer/document"
 	"gazetteer/index/bitset"
 	"gazetteer/index/query"
+	"gazetteer/index/tokens"
 )
 
 // RequireStems removes from masks the operations that lack one of the stems.
@@ -113,7 +118,7 @@ func (v *View) OperationsOfNamed(name string, masks []bitset.Set) ([]bitset.Set,
 	}
 	var named []bitset.Set
 	for i, s := range v.snapshot.Segments() {
-		known, err := hasTerm(s, query.ServiceNameField, name)
+		known, err := v.Segments[i].names.hasName(s, name)
 		if err != nil {
 			return nil, err
 		}
@@ -134,6 +139,37 @@ func (v *View) OperationsOfNamed(name string, masks []bitset.Set) ([]bitset.Set,
 		named[i] = found
 	}
 	return named, nil
+}
+
+// serviceNames has the hashes of the names of a segment's services, in order. It is filled on first use
+// and stays valid because a segment never changes.
+type serviceNames struct {
+	mu     sync.Mutex // guards the following fields
+	filled bool
+	hashes []uint32
+}
+
+// hasName reports whether a service of the segment has a name. Most requests are none, and a lookup in
+// the dictionary of the segment would read it from its beginning.
+func (n *serviceNames) hasName(s *scorch.SegmentSnapshot, name string) (bool, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !n.filled {
+		err := eachTerm(s, query.ServiceNameField, func(_ segment.TermDictionary, term string) error {
+			n.hashes = append(n.hashes, tokens.HashText(term))
+			return nil
+		})
+		if err != nil {
+			n.hashes = nil
+			return false, err
+		}
+		slices.Sort(n.hashes)
+		n.filled = true
+	}
+	if _, found := slices.BinarySearch(n.hashes, tokens.HashText(name)); !found {
+		return false, nil
+	}
+	return hasTerm(s, query.ServiceNameField, name)
 }
 
 // emptySets returns an empty set for each segment.

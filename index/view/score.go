@@ -70,6 +70,7 @@ type wordScores struct {
 	pool     Candidates   // room for the next
 	entries  []RankedEntry
 	wordless []wordlessEntry
+	faint    []RankedEntry
 
 	// ByEmbedding has the operations that the ranking found by their embedding alone.
 	ByEmbedding []EntryRef
@@ -355,11 +356,11 @@ type wordlessEntry struct {
 
 // addNear scores the operations whose embeddings are near to the query and that are not in the
 // pool, and adds them to it. Operations without a word of the query must be near enough; the others
-// are returned as faint.
+// are returned as faint, until the next ranking of the words.
 func (c *candidateScorer) addNear(pool []RankedEntry) (all, faint []RankedEntry) {
 	words := c.ranking.Words
-	others := words.wordless[:0]
-	defer func() { words.wordless = others }()
+	others, faint := words.wordless[:0], words.faint[:0]
+	pool = slices.Grow(pool, len(c.ranking.Query.near))
 	for _, p := range c.ranking.Query.near {
 		at := c.view.ScoreIndex(p)
 		if words.ranked.Has(uint32(at)) {
@@ -379,6 +380,7 @@ func (c *candidateScorer) addNear(pool []RankedEntry) (all, faint []RankedEntry)
 			faint = append(faint, o.RankedEntry)
 		}
 	}
+	words.wordless, words.faint = others, faint
 	return pool, faint
 }
 
