@@ -39,6 +39,9 @@ func BenchmarkPage(b *testing.B) {
 	}{
 		{"newest", func() (Page, error) { return f.Before(Filter{}, 0, 50) }},
 		{"behind the middle", func() (Page, error) { return f.After(Filter{}, middle, 50) }},
+		{"the last one, with filters", func() (Page, error) {
+			return f.After(Filter{Verbs: []string{"BOOK", "FIND", "CANCEL", "LIST", "PAY"}, Kinds: []Kind{DocumentChanged}}, uint64(items-1), 50)
+		}},
 		{"of one host", func() (Page, error) { return f.Before(Filter{Hosts: []string{"h7.example"}}, 0, 50) }},
 		{"medium or worse", func() (Page, error) { return f.After(Filter{Severity: diff.Medium}, middle, 50) }},
 		{"three filters", func() (Page, error) {

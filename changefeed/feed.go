@@ -160,8 +160,9 @@ func (f *Feed) SelectAfter(filter Filter, position uint64, limit int) (Selection
 // selectPositions returns the positions of the first items behind a position that a filter chooses.
 func (f *Feed) selectPositions(filter Filter, position uint64, limit int) (positions []uint64, more bool) {
 	limit = min(max(limit, 1), MaxPage)
-	found := f.postings.match(filter).Iterator()
-	found.AdvanceIfNeeded(f.postings.ordinal(position + 1))
+	first := f.postings.ordinal(position + 1)
+	found := f.postings.matchFrom(filter, first).Iterator()
+	found.AdvanceIfNeeded(first)
 	for found.HasNext() {
 		if len(positions) == limit {
 			return positions, true

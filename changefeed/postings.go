@@ -95,9 +95,35 @@ type Filter struct {
 	Severity diff.Severity
 }
 
+// fewOrdinals is the number of ordinals up to which matchFrom looks at them alone.
+const fewOrdinals = 10_000
+
+// matchFrom returns the ordinals from first on that a filter chooses, and maybe earlier ones, too. The
+// caller does not change it. Streams that follow the feed ask for the newest items again and again:
+// what a filter chooses of all items is not computed for them.
+func (p *postings) matchFrom(f Filter, first uint32) *roaring.Bitmap {
+	end := p.base + uint32(len(p.positions))
+	if first >= end {
+		return roaring.New()
+	}
+	if end-first > fewOrdinals {
+		return p.match(f)
+	}
+	newest := roaring.New()
+	newest.AddRange(uint64(first), uint64(end))
+	newest.And(p.live)
+	return p.matchWithin(f, newest, func(b *roaring.Bitmap) *roaring.Bitmap { return roaring.And(b, newest) })
+}
+
 // match returns the ordinals of the items that a filter chooses. The caller does not change it.
 func (p *postings) match(f Filter) *roaring.Bitmap {
-	found := []*roaring.Bitmap{p.live}
+	return p.matchWithin(f, p.live, func(b *roaring.Bitmap) *roaring.Bitmap { return b })
+}
+
+// matchWithin returns the ordinals of a set that a filter chooses. narrow may leave out those of a
+// bitmap that are not in the set.
+func (p *postings) matchWithin(f Filter, set *roaring.Bitmap, narrow func(*roaring.Bitmap) *roaring.Bitmap) *roaring.Bitmap {
+	found := []*roaring.Bitmap{set}
 	alternatives := func(kind byte, values []string) {
 		if len(values) == 0 {
 			return
@@ -105,7 +131,7 @@ func (p *postings) match(f Filter) *roaring.Bitmap {
 		var any []*roaring.Bitmap
 		for _, v := range values {
 			if b := p.terms[string(kind)+v]; b != nil {
-				any = append(any, b)
+				any = append(any, narrow(b))
 			}
 		}
 		if len(any) == 1 {
@@ -132,7 +158,7 @@ func (p *postings) match(f Filter) *roaring.Bitmap {
 		alternatives(severityTerm, severities)
 	}
 	if len(found) == 1 {
-		return p.live
+		return set
 	}
 	return roaring.FastAnd(found...)
 }
