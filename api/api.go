@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -106,9 +107,7 @@ func New(o Options) (*API, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.LogLock.Kind == "" {
-		o.LogLock.Kind = LockNone
-	}
+	o.LogLock.Kind = cmp.Or(o.LogLock.Kind, LockNone)
 	a := &API{Mux: m, publicURL: o.PublicURL, operator: operator.New(m, o.Operator), feed: feed.New(m, o.PublicURL), jumps: o.ClockJumps, logLock: o.LogLock, witnesses: o.Witnesses, relay: o.Relay, tools: o.Tools, toolsHTTP: o.ToolsHTTP, registry: air.New(m, air.Options{
 		Proofs: o.Proofs, Anchored: o.Anchored, Publish: o.Publish, Resume: o.ResumeSigning, Limits: o.Limits,
 	})}

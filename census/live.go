@@ -1,6 +1,7 @@
 package census
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -77,9 +78,7 @@ type LiveOptions struct {
 // OpenLive reads the snapshot, if there is one of this store.
 func OpenLive(o LiveOptions) *Live {
 	l := &Live{store: o.Store, path: o.Snapshot, log: o.Log, now: o.Now}
-	if l.log == nil {
-		l.log = slog.New(slog.DiscardHandler)
-	}
+	l.log = cmp.Or(l.log, slog.New(slog.DiscardHandler))
 	if l.now == nil {
 		l.now = time.Now
 	}

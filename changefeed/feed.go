@@ -1,6 +1,7 @@
 package changefeed
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,15 +59,9 @@ type Feed struct {
 // are those of [boltfile.Open].
 func Open(ctx context.Context, o Options) (*Feed, error) {
 	f := &Feed{store: o.Store, log: o.Log, keep: o.Keep, linger: o.Linger}
-	if f.log == nil {
-		f.log = slog.New(slog.DiscardHandler)
-	}
-	if f.keep == 0 {
-		f.keep = DefaultKeep
-	}
-	if f.linger == 0 {
-		f.linger = 500 * time.Millisecond
-	}
+	f.log = cmp.Or(f.log, slog.New(slog.DiscardHandler))
+	f.keep = cmp.Or(f.keep, DefaultKeep)
+	f.linger = cmp.Or(f.linger, 500*time.Millisecond)
 	var err error
 	if f.file, err = openFile(ctx, o.Dir, f.log, o.MinFree); err != nil {
 		return nil, fmt.Errorf("open the change feed: %w", err)

@@ -1,6 +1,7 @@
 package changefeed
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -246,9 +247,7 @@ func (p *projection) mergeVisit(position uint64, item *Item) bool {
 			}
 			first.Verbs = limitTexts(append(first.Verbs, item.Verbs...), maxVerbs)
 			first.RulesBroken = limitTexts(append(first.RulesBroken, item.RulesBroken...), maxRules)
-			if first.Namespace == "" {
-				first.Namespace = item.Namespace
-			}
+			first.Namespace = cmp.Or(first.Namespace, item.Namespace)
 			return true
 		case item.Kind == ServiceGone && first.Kind == DocumentRemoved:
 			item.Documents = append(item.Documents, first.Documents...)

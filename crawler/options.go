@@ -94,15 +94,11 @@ func (o *Options) setDefaults() {
 	o.HostConcurrency = cmp.Or(o.HostConcurrency, 1)
 	o.DomainConcurrency = cmp.Or(o.DomainConcurrency, 1)
 	o.AddressConcurrency = cmp.Or(o.AddressConcurrency, 8)
-	if o.Rate == 0 {
-		o.Rate = 200
-	}
+	o.Rate = cmp.Or(o.Rate, 200)
 	if o.Workers <= 0 {
 		o.Workers = 2048
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if o.Now == nil {
 		o.Now = time.Now
 	}

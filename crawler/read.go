@@ -1,6 +1,7 @@
 package crawler
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -21,9 +22,7 @@ func (s *session) readBody(a *fetch.Ask, found []protocol.Finding) {
 	if kind == document.AGIS {
 		source = document.Linked
 	}
-	if from == "" {
-		from = f.URL
-	}
+	from = cmp.Or(from, f.URL)
 	d, err := document.Read(document.Input{
 		Kind: kind, Host: h.Name, URL: from, MediaType: f.MediaType,
 		Source: source, FetchedAt: f.At, Bytes: f.Body,

@@ -1,6 +1,7 @@
 package document
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 
@@ -84,9 +85,7 @@ func (r *agisReader) readOperation(e agis.Endpoint) Operation {
 		Call:       agtpCall(r.doc.AGTP),
 		Pointer:    e.Pointer,
 	}
-	if op.ID == "" {
-		op.ID = "endpoint"
-	}
+	op.ID = cmp.Or(op.ID, "endpoint")
 	for _, c := range e.Errors {
 		op.Errors = append(op.Errors, c.Name)
 	}

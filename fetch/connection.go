@@ -3,6 +3,7 @@ package fetch
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -127,10 +128,7 @@ func (w *Connection) readAnswer(ctx context.Context, l *openConn, asked *http.Re
 
 // connect returns the open connection to the host and port of the request.
 func (w *Connection) connect(ctx context.Context, asked *http.Request) (*openConn, error) {
-	port := asked.URL.Port()
-	if port == "" {
-		port = "443"
-	}
+	port := cmp.Or(asked.URL.Port(), "443")
 	if w.line != nil && (w.line.port != port || w.line.hasUnexpectedBytes()) {
 		w.line.closeNow()
 		w.line = nil

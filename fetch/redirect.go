@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -83,8 +84,6 @@ func (t *Transport) parseTarget(base *url.URL, location string) (*url.URL, AskRe
 	if port != "" && port != "443" {
 		u.Host = net.JoinHostPort(host, port)
 	}
-	if u.Path == "" {
-		u.Path = "/"
-	}
+	u.Path = cmp.Or(u.Path, "/")
 	return u, AskResult{}
 }

@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -397,9 +398,7 @@ func JudgeRobots(f Fetch, now time.Time, maxDelay time.Duration) *RobotsPolicy {
 	for i, path := range ourPaths() {
 		if ok, rule := v.rules.allowsPath(path); !ok {
 			v.Disallowed |= 1 << i
-			if v.Why == "" {
-				v.Why = rule
-			}
+			v.Why = cmp.Or(v.Why, rule)
 		}
 	}
 	if v.Disallowed == 1<<len(ourPaths())-1 {

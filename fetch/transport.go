@@ -267,9 +267,7 @@ func (t *Transport) checkAllowed(req *http.Request, host string) error {
 
 // portAllowed reports whether the port of an https URL ("" is 443) is in the list.
 func portAllowed(port string, ports []uint16) bool {
-	if port == "" {
-		port = "443"
-	}
+	port = cmp.Or(port, "443")
 	n, err := strconv.ParseUint(port, 10, 16)
 	return err == nil && slices.Contains(ports, uint16(n))
 }

@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"cmp"
 	"container/list"
 	"errors"
 	"io"
@@ -112,9 +113,7 @@ const defaultFirstByte = 5 * time.Second
 // once; Close ends that, closes the connections that net/http has not got yet, and waits for its
 // goroutines.
 func (s *Set) Connections(l net.Listener, rule ConnectionRule) *ConnectionListener {
-	if rule.FirstByte == 0 {
-		rule.FirstByte = defaultFirstByte
-	}
+	rule.FirstByte = cmp.Or(rule.FirstByte, defaultFirstByte)
 	c := &ConnectionListener{
 		Listener: l, rule: rule, ready: make(chan *limitedConn), done: make(chan struct{}), ended: make(chan struct{}),
 		networks: map[netip.Prefix]int{}, groups: map[netip.Prefix]*connGroup{}, silent: list.New(), idle: list.New(),

@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"hash/maphash"
@@ -102,12 +103,8 @@ type Limiter struct {
 
 // Limiter makes a limiter that the set lists.
 func (s *Set) Limiter(r Rule) *Limiter {
-	if r.Span == 0 {
-		r.Span = time.Hour
-	}
-	if r.MaxKeys == 0 {
-		r.MaxKeys = defaultMaxKeys
-	}
+	r.Span = cmp.Or(r.Span, time.Hour)
+	r.MaxKeys = cmp.Or(r.MaxKeys, defaultMaxKeys)
 	l := &Limiter{rule: r, now: s.clock(), seed: maphash.MakeSeed(), byKey: map[key]*rate.Limiter{}}
 	if s != nil {
 		s.mu.Lock()

@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"cmp"
 	"context"
 	"net/netip"
 	"sync"
@@ -39,9 +40,7 @@ type Slots struct {
 
 // Slots makes slots that the set lists.
 func (s *Set) Slots(r SlotRule) *Slots {
-	if r.Retry == 0 {
-		r.Retry = time.Second
-	}
+	r.Retry = cmp.Or(r.Retry, time.Second)
 	slots := &Slots{rule: r, free: make(chan struct{}, r.All), each: map[netip.Prefix]int{}}
 	if s != nil {
 		s.mu.Lock()

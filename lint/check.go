@@ -163,9 +163,7 @@ func checkInput(in Input, o Options) *checkedInput {
 	text, _ := protocol.TrimBOM(in.Text)
 	root, _, err := Tree(text)
 	guess := guessKind(in.Name, text, root)
-	if c.Kind == "" {
-		c.Kind = guess.Kind
-	}
+	c.Kind = cmp.Or(c.Kind, guess.Kind)
 	c.Tokens.Served = protocol.Tokens(string(in.Text))
 	if root != nil {
 		c.Tokens.Compact = protocol.Tokens(string(protocol.WriteJSON(root, "")))

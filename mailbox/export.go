@@ -3,6 +3,7 @@ package mailbox
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -190,10 +191,7 @@ func (m *Mailbox) importMessage(tx writing, message Message) error {
 		if err != nil {
 			return err
 		}
-		keep := m.options.KeepReplay
-		if keep == 0 {
-			keep = a2a.DefaultKeepReplay
-		}
+		keep := cmp.Or(m.options.KeepReplay, a2a.DefaultKeepReplay)
 		if _, err := m.putSeen(tx, a2a.EntryOf(e, m.options.Now(), keep)); err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package mailbox
 
 import (
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"encoding/binary"
@@ -95,9 +96,7 @@ func Open(ctx context.Context, dir, owner string, o Options) (*Mailbox, error) {
 	if o.Patience == 0 {
 		o.Patience = 30 * time.Second
 	}
-	if o.File.MinFree == 0 {
-		o.File.MinFree = 16 << 20
-	}
+	o.File.MinFree = cmp.Or(o.File.MinFree, 16<<20)
 	o.Keys = slices.Clone(o.Keys)
 	m := &Mailbox{dir: dir, owner: owner, options: o}
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -94,13 +95,9 @@ func jsonNumber(literal string) string {
 	}
 	whole, fraction, point := strings.Cut(mantissa, ".")
 	whole = strings.TrimLeft(whole, "0")
-	if whole == "" {
-		whole = "0"
-	}
+	whole = cmp.Or(whole, "0")
 	if point {
-		if fraction == "" {
-			fraction = "0"
-		}
+		fraction = cmp.Or(fraction, "0")
 		whole += "." + fraction
 	}
 	return sign + whole + exponent

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -107,9 +108,7 @@ func (a *Agent) AppendEntry(e HistoryEntry) (store.Write, error) {
 	a.Entries++
 	e.N, e.AirID = a.Entries, a.AirID
 	e.PrevHash = a.LastHash
-	if e.PrevHash == "" {
-		e.PrevHash = Genesis
-	}
+	e.PrevHash = cmp.Or(e.PrevHash, Genesis)
 	e.Hash = e.ComputeHash()
 	a.LastHash = e.Hash
 	if e.Event != EventErased {

@@ -163,9 +163,7 @@ func New(o Options) *Relay {
 	o.MaxMail, o.MaxBytes = cmp.Or(o.MaxMail, defaultMaxMail), cmp.Or(o.MaxBytes, defaultMaxBytes)
 	o.FirstContacts = cmp.Or(o.FirstContacts, defaultFirstContacts)
 	o.SenderPerWindow = cmp.Or(o.SenderPerWindow, a2a.DefaultPerThread)
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if o.Now == nil {
 		o.Now = time.Now
 	}

@@ -104,9 +104,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	o.SessionsPerClient = cmp.Or(o.SessionsPerClient, 20_000)
 	o.CallsPerClient = cmp.Or(o.CallsPerClient, 1024)
 	o.AuditBytes = cmp.Or(o.AuditBytes, 16<<20)
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if o.Now == nil {
 		o.Now = time.Now
 	}

@@ -62,9 +62,7 @@ func operationOf(o document.Operation, s document.Service) operationView {
 		Call:        callView{Protocol: strings.ToUpper(o.Call.Protocol), Method: o.Call.Method, URL: o.Call.URL},
 		Errors:      strings.Join(o.Errors, ", "),
 	}
-	if v.Title == "" {
-		v.Title = o.ID
-	}
+	v.Title = cmp.Or(v.Title, o.ID)
 	if v.Path == "" && v.Title != o.ID {
 		v.Path = o.ID
 	}

@@ -357,9 +357,7 @@ func (p *Pages) hitViewOf(h answer.Hit) hitView {
 	if h.Also != nil && h.Also.Call.URL != "" {
 		v.Also = strings.TrimSpace(cmp.Or(h.Also.Call.Method, h.Also.Verb) + " " + h.Also.Call.URL)
 	}
-	if v.Service == "" {
-		v.Service = h.Host
-	}
+	v.Service = cmp.Or(v.Service, h.Host)
 	return v
 }
 

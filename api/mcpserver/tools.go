@@ -473,9 +473,7 @@ type exportedText struct {
 }
 
 func (t tools) exportTools(ctx context.Context, from http.Header, in exportInput) (any, error) {
-	if in.As == "" {
-		in.As = "mcp"
-	}
+	in.As = cmp.Or(in.As, "mcp")
 	ids := make([]string, len(in.Operations))
 	for i, id := range in.Operations {
 		ids[i] = decodeID(id)

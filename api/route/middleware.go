@@ -1,6 +1,7 @@
 package route
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -29,10 +30,7 @@ const answerTimeout = 15 * time.Second
 func (a *Mux) logRequest(c *gin.Context) {
 	begun := time.Now()
 	defer func() {
-		route := c.FullPath()
-		if route == "" {
-			route = "none"
-		}
+		route := cmp.Or(c.FullPath(), "none")
 		a.Log.LogAttrs(context.WithoutCancel(c.Request.Context()), slog.LevelInfo, "request",
 			slog.String("method", logMethod(c.Request.Method)), slog.String("route", route),
 			slog.Int("status", c.Writer.Status()), slog.Int("bytes", max(c.Writer.Size(), 0)),

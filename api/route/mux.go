@@ -76,9 +76,7 @@ func New(o Options) (*Mux, error) {
 	if o.Answers == nil {
 		return nil, errors.New("api: Options.Answers is missing")
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if o.Now == nil {
 		o.Now = time.Now
 	}

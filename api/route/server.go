@@ -1,6 +1,7 @@
 package route
 
 import (
+	"cmp"
 	"log/slog"
 	"net/http"
 	"time"
@@ -20,9 +21,7 @@ const (
 // listener, wrapped by [StrictLines], and shuts it down. Errors of connections that net/http
 // reports are logged at debug level, because clients cause most of them.
 func NewServer(handler http.Handler, log *slog.Logger) *http.Server {
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
+	log = cmp.Or(log, slog.New(slog.DiscardHandler))
 	return &http.Server{
 		Handler:           limitBodies(handler),
 		ReadHeaderTimeout: headerTime,

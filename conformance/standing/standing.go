@@ -79,9 +79,7 @@ const maxLinks = 256
 // of another store costs only the time to read all records; the log gets a line.
 func Open(o Options) *Follower {
 	f := &Follower{store: o.Store, path: o.Path, log: o.Log, linger: o.Linger}
-	if f.log == nil {
-		f.log = slog.New(slog.DiscardHandler)
-	}
+	f.log = cmp.Or(f.log, slog.New(slog.DiscardHandler))
 	f.forgetAll()
 	if err := f.readSnapshot(); err != nil {
 		f.log.Warn("the snapshot of the hosts' states is of no use; all records are read", "error", err)

@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -162,10 +163,7 @@ func (b *agisBuilder) nameParameters(op *operation) map[string]string {
 	taken := map[string]bool{}
 	give := func(in, name string) {
 		if key := in + " " + name; names[key] == "" {
-			s := wording.SnakeCase(name, 64)
-			if s == "" {
-				s = "parameter"
-			}
+			s := cmp.Or(wording.SnakeCase(name, 64), "parameter")
 			names[key] = wording.UniqueName(s, 64, taken)
 		}
 	}

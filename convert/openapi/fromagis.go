@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -171,10 +172,7 @@ func (b *descriptionBuilder) addOperation(paths *protocol.Node, e agis.Endpoint)
 		b.notes.Add(operation, why)
 	}
 	words := append([]string{strings.ToLower(e.Method)}, wording.IdentifierWords(e.Path)...)
-	id := wording.JoinWords(words, "_", 80)
-	if id == "" {
-		id = "operation"
-	}
+	id := cmp.Or(wording.JoinWords(words, "_", 80), "operation")
 	tree.Put(operation, "operationId", tree.String(wording.UniqueName(id, 90, b.ids)))
 	if b.doc.Vocabulary.Domain != "" {
 		tree.Put(operation, "tags", tree.Strings(b.doc.Vocabulary.Domain))
@@ -357,10 +355,7 @@ func withoutProperties(schema *protocol.Node, out map[string]bool) *protocol.Nod
 func (b *descriptionBuilder) addResponses(operation *protocol.Node, e agis.Endpoint) {
 	responses := tree.Put(operation, "responses", tree.Object())
 	good := tree.Put(responses, "200", tree.Object())
-	description := e.Semantic.Outcome
-	if description == "" {
-		description = "OK"
-	}
+	description := cmp.Or(e.Semantic.Outcome, "OK")
 	tree.Put(good, "description", tree.String(description))
 	if output := b.doc.Resolve(e.Output, e.Output); tree.IsKind(output, protocol.Object) && len(output.Items) > 0 {
 		putJSON(good, b.copySchema(e.Output, e.Output))
@@ -433,10 +428,7 @@ func (b *descriptionBuilder) nameComponent(target, block *protocol.Node) string 
 	if name, known := b.names[target]; known {
 		return name
 	}
-	name := conversion.UnsafeNameRunes.ReplaceAllString(target.Key, "_")
-	if name == "" {
-		name = "schema"
-	}
+	name := cmp.Or(conversion.UnsafeNameRunes.ReplaceAllString(target.Key, "_"), "schema")
 	name = wording.UniqueName(name[:min(len(name), 80)], 90, b.taken)
 	b.names[target] = name
 	b.waiting = append(b.waiting, component{target, block})

@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strconv"
@@ -129,9 +130,7 @@ func (s *schemaWriter) nameOf(target *protocol.Node, ref string) string {
 		name = name[strings.LastIndexByte(name, '/')+1:]
 	}
 	name = strings.Trim(conversion.UnsafeNameRunes.ReplaceAllString(name, "_"), "_")
-	if name == "" {
-		name = "Schema"
-	}
+	name = cmp.Or(name, "Schema")
 	const most = 80
 	name = wording.UniqueName(name[:min(len(name), most)], most, s.taken)
 	s.names[target] = name

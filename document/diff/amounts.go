@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"cmp"
 	"math/big"
 	"regexp"
 	"strings"
@@ -187,12 +188,8 @@ func (l *priceList) readAmount(n *protocol.Node, key, currency, unit string) {
 		return
 	}
 	p.node, p.key = n, key
-	if p.currency == "" {
-		p.currency = currency
-	}
-	if p.unit == "" {
-		p.unit = unit
-	}
+	p.currency = cmp.Or(p.currency, currency)
+	p.unit = cmp.Or(p.unit, unit)
 	p.amount, p.unit = pricePerUnit(p.amount, p.unit)
 	l.prices = append(l.prices, p)
 }

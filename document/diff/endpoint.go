@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"cmp"
 	"net/url"
 	"strings"
 
@@ -32,9 +33,7 @@ func (v *version) resolveEndpoint(written string) address {
 		a.port = ""
 	}
 	a.rest = stripParameterNames(u.Path)
-	if a.rest == "" {
-		a.rest = "/"
-	}
+	a.rest = cmp.Or(a.rest, "/")
 	if u.RawQuery != "" {
 		a.rest += "?" + u.RawQuery
 	}
@@ -60,9 +59,7 @@ func canonicalLink(text string) string {
 	if u.Host = canonicalHost(u.Hostname()); port != "" && port != defaultPorts[u.Scheme] {
 		u.Host += ":" + port
 	}
-	if u.Path == "" {
-		u.Path = "/"
-	}
+	u.Path = cmp.Or(u.Path, "/")
 	return u.String()
 }
 

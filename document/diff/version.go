@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"strings"
@@ -172,9 +173,7 @@ func newEndpoint(n *protocol.Node, names counter) *operation {
 		unnamed:   []string{"method", "path"},
 	}
 	o.name = strings.TrimSpace(o.verb + " " + o.path)
-	if o.name == "" {
-		o.name = "endpoint"
-	}
+	o.name = cmp.Or(o.name, "endpoint")
 	o.key = names.nextName(o.name)
 	return o
 }

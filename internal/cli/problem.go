@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,10 +28,7 @@ type problem struct {
 }
 
 func (p problem) formatText() string {
-	text := p.Detail
-	if text == "" {
-		text = p.Title
-	}
+	text := cmp.Or(p.Detail, p.Title)
 	if s, ok := p.Error.(string); ok && text == "" {
 		text = s
 	}

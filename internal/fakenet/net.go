@@ -1,6 +1,7 @@
 package fakenet
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -81,9 +82,7 @@ func Open(o Options) (*Net, error) {
 	}
 	n := &Net{ca: ca, roots: x509.NewCertPool(), sites: map[string]Site{}, texts: map[string][]string{}, conns: map[net.Conn]struct{}{}}
 	n.roots.AddCert(ca.root)
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if !o.Empty {
 		if err := n.installHosts(); err != nil {
 			return nil, fmt.Errorf("install the standard hosts: %w", err)

@@ -90,9 +90,7 @@ type Server struct {
 func Open(ctx context.Context, c config.Config, e Environment, l *slog.Logger, observe func(crawler.Result)) (_ *Server, err error) {
 	captureStandardLog(l)
 	c.PublicURL = cmp.Or(c.PublicURL, config.LocalURL(cmp.Or(c.Listen, config.Default().Listen)))
-	if c.MinFreeBytes == 0 {
-		c.MinFreeBytes = -1 // for a file 0 means its default
-	}
+	c.MinFreeBytes = cmp.Or(c.MinFreeBytes, -1) // for a file 0 means its default
 	h := &Server{Config: c, log: l, NotifyManager: func(string) {}, clock: steadyclock.New(e.Now, l)}
 	e.Clock = h.clock.Now
 	defer func() {

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -203,10 +204,7 @@ func (v *convertRun) writeOutput(text []byte) error {
 // printReviews prints the places to review.
 func (w Environment) printReviews(reviews []convert.Review) {
 	for _, r := range reviews {
-		where := r.Pointer
-		if where == "" {
-			where = "the document"
-		}
+		where := cmp.Or(r.Pointer, "the document")
 		w.printError("REVIEW %s: %s", where, r.Message)
 	}
 	if len(reviews) > 0 {

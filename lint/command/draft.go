@@ -66,9 +66,7 @@ func parseFields(answer string) ([]field, []protocol.Finding) {
 		}
 		f := field{name: strings.TrimSuffix(name, "?"), typ: strings.TrimSuffix(typ, "?")}
 		f.required = f.name == name && f.typ == typ
-		if f.typ == "" {
-			f.typ = "string"
-		}
+		f.typ = cmp.Or(f.typ, "string")
 		switch {
 		case !fieldName.MatchString(f.name):
 			return nil, newFault("%s is not a name for a field: %s", protocol.Quote(f.name), nameAdvice(f.name))

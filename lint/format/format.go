@@ -2,6 +2,7 @@ package format
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -61,9 +62,7 @@ func Names() []string {
 // Write writes reports in a format. It calls w.Write once with everything, or returns an error and
 // writes nothing.
 func Write(w io.Writer, name string, reports []Report, o Options) error {
-	if o.Tool == "" {
-		o.Tool = "gazlint"
-	}
+	o.Tool = cmp.Or(o.Tool, "gazlint")
 	if o.Quiet {
 		reports = failingReports(reports, o.Strict)
 	}

@@ -1,6 +1,7 @@
 package a2a
 
 import (
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"errors"
@@ -70,10 +71,7 @@ func (r *Receiver) Accept(ctx context.Context, v *Verified, d Arrival) (Received
 	if r.Self != "" && v.To != r.Self {
 		return Received{}, newRefusal(RuleRecipient, "the envelope is addressed to another")
 	}
-	keep := r.KeepReplay
-	if keep == 0 {
-		keep = DefaultKeepReplay
-	}
+	keep := cmp.Or(r.KeepReplay, DefaultKeepReplay)
 	now := r.now()
 	entry := EntryOf(v.Envelope, now, keep)
 	replay, err := r.Store.FindReplay(ctx, entry)

@@ -1,6 +1,7 @@
 package a2a
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -187,9 +188,6 @@ func (t Thread) hasProposal(id string) bool {
 // newConflict returns a refusal that names the state, so that a sender whose message crossed
 // another one can tell what happened.
 func (t Thread) newConflict(detail string) *Refusal {
-	state := t.State
-	if state == "" {
-		state = Pending
-	}
+	state := cmp.Or(t.State, Pending)
 	return newRefusal(RuleThread, fmt.Sprintf("%s; the thread is %s", detail, state))
 }

@@ -1,6 +1,7 @@
 package did
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
@@ -76,9 +77,7 @@ const airIDShape = len("AIR-XXXX-XXXX-XXXX")
 // Two IDs of 60 bits can collide, so the registry must store an ID only on the condition that it is
 // new.
 func MintAirID(random io.Reader) (string, error) {
-	if random == nil {
-		random = rand.Reader
-	}
+	random = cmp.Or(random, rand.Reader)
 	var b [8]byte
 	if _, err := io.ReadFull(random, b[:]); err != nil {
 		return "", fmt.Errorf("mint an AIR ID: %w", err)

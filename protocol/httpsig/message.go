@@ -1,6 +1,7 @@
 package httpsig
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
 )
@@ -24,9 +25,7 @@ func FromRequest(r *http.Request, body []byte) Message {
 		Method: r.Method, Scheme: r.URL.Scheme, Authority: r.Host, Path: r.URL.EscapedPath(), Query: r.URL.RawQuery,
 		Header: r.Header, Body: body,
 	}
-	if m.Method == "" {
-		m.Method = http.MethodGet
-	}
+	m.Method = cmp.Or(m.Method, http.MethodGet)
 	if m.Authority == "" {
 		m.Authority = r.URL.Host
 	}

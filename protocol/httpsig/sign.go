@@ -1,6 +1,7 @@
 package httpsig
 
 import (
+	"cmp"
 	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/base64"
@@ -38,9 +39,7 @@ func ReadComponents() []string { return []string{"@method", "@authority", "@path
 // no digest yet. Body is the body that the request will send. The error is for components that the
 // request lacks and for texts that a header cannot hold.
 func Sign(r *http.Request, body []byte, key ed25519.PrivateKey, o SignOptions) error {
-	if o.Label == "" {
-		o.Label = "sig1"
-	}
+	o.Label = cmp.Or(o.Label, "sig1")
 	if o.Created.IsZero() {
 		o.Created = time.Now()
 	}

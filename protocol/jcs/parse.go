@@ -1,6 +1,7 @@
 package jcs
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -109,15 +110,9 @@ const (
 // its memory. The document refers to text, which must not change as long as the document is in use.
 // The error is an [*Error]; the document is then empty.
 func (d *Document) Parse(text []byte, o Options) error {
-	if o.Bytes == 0 {
-		o.Bytes = DefaultBytes
-	}
-	if o.Depth == 0 {
-		o.Depth = DefaultDepth
-	}
-	if o.Values == 0 {
-		o.Values = math.MaxInt32
-	}
+	o.Bytes = cmp.Or(o.Bytes, DefaultBytes)
+	o.Depth = cmp.Or(o.Depth, DefaultDepth)
+	o.Values = cmp.Or(o.Values, math.MaxInt32)
 	d.text, d.o, d.pos, d.left = text, o, 0, o.Values
 	d.nodes, d.order, d.side, d.names = d.nodes[:0], d.order[:0], d.side[:0], d.names[:0]
 	if len(text) > min(o.Bytes, math.MaxInt32) {

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -100,10 +101,7 @@ func (w *toolWriter) chooseName(e agis.Endpoint) (name, why string) {
 	}
 	segments := strings.Split(strings.Trim(e.Path, "/"), "/")
 	words := append([]string{strings.ToLower(e.Method)}, wording.IdentifierWords(segments[0])...)
-	plain := wording.JoinWords(words, "_", maxToolName)
-	if plain == "" {
-		plain = "tool"
-	}
+	plain := cmp.Or(wording.JoinWords(words, "_", maxToolName), "tool")
 	if !w.taken[plain] {
 		w.taken[plain] = true
 		return plain, ""
@@ -224,9 +222,7 @@ func (b *schemaBundler) copyMember(n, item, ref *protocol.Node) *protocol.Node {
 	name, known := b.names[target]
 	if !known {
 		name = conversion.UnsafeNameRunes.ReplaceAllString(target.Key, "_")
-		if name == "" {
-			name = "schema"
-		}
+		name = cmp.Or(name, "schema")
 		name = wording.UniqueName(name[:min(len(name), 80)], 90, b.taken)
 		b.names[target] = name
 		b.waiting = append(b.waiting, target)

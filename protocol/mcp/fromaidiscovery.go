@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -40,10 +41,7 @@ func FromAIDiscovery(text []byte, o conversion.Options) (conversion.Output, erro
 
 // capabilityTool builds the tool of one capability. taken holds the names in use.
 func capabilityTool(c aidiscovery.Capability, o conversion.Options, notes *conversion.Notes, taken map[string]bool) *protocol.Node {
-	name := wording.SnakeCase(c.ID, maxToolName)
-	if name == "" {
-		name = "capability"
-	}
+	name := cmp.Or(wording.SnakeCase(c.ID, maxToolName), "capability")
 	tool := tree.Object()
 	if n := tree.Put(tool, "name", tree.String(wording.UniqueName(name, maxToolName, taken))); n.Text != c.ID {
 		notes.Add(n, "from the capability id "+protocol.Quote(c.ID)+", which is not a tool name or is used twice")

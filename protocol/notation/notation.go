@@ -1,6 +1,7 @@
 package notation
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -100,10 +101,7 @@ func (r *treeBuilder) addHeader(root, endpoints *protocol.Node) {
 		}
 	}
 	add("agis", tree.String("1.0"), "the notation names no version of AGIS; 1.0 is the only one")
-	service := r.o.Name
-	if service == "" {
-		service = "Unnamed service"
-	}
+	service := cmp.Or(r.o.Name, "Unnamed service")
 	add("service", tree.String(service), "the notation names no service")
 	add("agtp", tree.String(agtpAddress(r.o.URL)), "the notation names no AGTP address")
 	root.Items = append(added, root.Items...)
@@ -127,10 +125,7 @@ func (r *treeBuilder) addHeader(root, endpoints *protocol.Node) {
 
 // agtpAddress derives the AGTP address of a service from its URL.
 func agtpAddress(url string) string {
-	host := urlHost(url)
-	if host == "" {
-		host = "service.example.com"
-	}
+	host := cmp.Or(urlHost(url), "service.example.com")
 	return "agtp://" + host
 }
 

@@ -1,6 +1,7 @@
 package wording
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 	"strings"
@@ -465,9 +466,7 @@ func describeOutcome(verb, thing string, many bool) string {
 func Verb(name, sentence, httpMethod string) string {
 	httpMethod = strings.ToLower(httpMethod)
 	word, _ := VerbOfWords(name, StripMarkup(sentence), httpMethod)
-	if word == "" {
-		word = httpMethod
-	}
+	word = cmp.Or(word, httpMethod)
 	switch {
 	case word == "":
 		return ""

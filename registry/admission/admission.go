@@ -76,9 +76,7 @@ func NewPolicy(o PolicyOptions) (*Policy, error) {
 		keyChanges: o.LimitSet.Limiter(limit.Rule{Name: "changes-of-keys", Each: keyChanges, All: limits.AllChanges, Fair: fairChanges}),
 		failures:   newLimiter(o.LimitSet, "failed-proofs", limits.Failures, -1, time.Hour),
 	}
-	if p.log == nil {
-		p.log = slog.New(slog.DiscardHandler)
-	}
+	p.log = cmp.Or(p.log, slog.New(slog.DiscardHandler))
 	if p.now == nil {
 		p.now = time.Now
 	}
@@ -124,9 +122,7 @@ type Admission struct {
 
 // New returns the admission to a registry whose guard is the policy.
 func New(r *registry.Registry, p *Policy, o Options) *Admission {
-	if o.Rand == nil {
-		o.Rand = rand.Reader
-	}
+	o.Rand = cmp.Or(o.Rand, rand.Reader)
 	return &Admission{Policy: p, registry: r, creators: o.Creators, rand: o.Rand, reportDue: cmp.Or(o.ReportDue, defaultReportDue)}
 }
 

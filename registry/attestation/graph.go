@@ -1,6 +1,7 @@
 package attestation
 
 import (
+	"cmp"
 	"log/slog"
 
 	"gazetteer/registry"
@@ -18,8 +19,6 @@ type Graph struct {
 
 // New returns the attestations of a registry. A nil log is silent.
 func New(r *registry.Registry, s store.Store, log *slog.Logger) *Graph {
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
+	log = cmp.Or(log, slog.New(slog.DiscardHandler))
 	return &Graph{registry: r, store: s, log: log}
 }

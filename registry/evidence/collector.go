@@ -53,9 +53,7 @@ type Collector struct {
 
 // New returns a collector for a registry with its attestations.
 func New(r *registry.Registry, g *attestation.Graph, o Options) *Collector {
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return &Collector{registry: r, graph: g, store: o.Store, web: o.Web, dns: o.DNS, recheck: cmp.Or(o.Recheck, defaultRecheck), log: o.Log,
 		checks: o.Limits.Limiter(limit.Rule{Name: "domain-checks", Each: agentChecks, All: allChecks, Fair: 4})}
 }

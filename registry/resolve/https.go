@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -44,12 +45,8 @@ func NewHTTPS(o HTTPSOptions) (*HTTPS, error) {
 	if o.Dial == nil {
 		return nil, errors.New("resolve: no Dial given that says which addresses may be reached")
 	}
-	if o.Timeout == 0 {
-		o.Timeout = 5 * time.Second
-	}
-	if o.UserAgent == "" {
-		o.UserAgent = "Gazetteer"
-	}
+	o.Timeout = cmp.Or(o.Timeout, 5*time.Second)
+	o.UserAgent = cmp.Or(o.UserAgent, "Gazetteer")
 	transport := &http.Transport{
 		DialContext:            o.Dial,
 		TLSClientConfig:        &tls.Config{RootCAs: o.Roots, MinVersion: tls.VersionTLS12},

@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -120,9 +121,7 @@ func (e *Error) Unwrap() error { return e.kind }
 
 // New returns a resolver. It fails for options that contradict themselves.
 func New(o Options) (*Resolver, error) {
-	if o.Size == 0 {
-		o.Size = 10000
-	}
+	o.Size = cmp.Or(o.Size, 10000)
 	if o.Now == nil {
 		o.Now = time.Now
 	}

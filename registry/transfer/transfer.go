@@ -1,6 +1,7 @@
 package transfer
 
 import (
+	"cmp"
 	"log/slog"
 
 	"gazetteer/registry"
@@ -16,8 +17,6 @@ type Transfer struct {
 
 // New returns the transfer of a registry's agents. A nil log is silent.
 func New(r *registry.Registry, s store.Store, log *slog.Logger) *Transfer {
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
+	log = cmp.Or(log, slog.New(slog.DiscardHandler))
 	return &Transfer{registry: r, store: s, log: log}
 }

@@ -1,6 +1,7 @@
 package boltqueue
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"time"
@@ -143,9 +144,7 @@ func (q *Queue) expireInbox(tx *boltfile.Tx, inbox string, now uint64, most int)
 			return true, nil
 		}
 		next = min(next, expires)
-		if first == 0 {
-			first = number
-		}
+		first = cmp.Or(first, number)
 		return true, nil
 	})
 	if err != nil {

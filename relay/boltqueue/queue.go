@@ -35,6 +35,7 @@
 package boltqueue
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -118,12 +119,8 @@ var _ relay.Queue = (*Queue)(nil)
 
 // Open opens the queue in dir, or begins one there. The errors are those of boltfile.Open.
 func Open(ctx context.Context, dir string, o Options) (*Queue, error) {
-	if o.Window == 0 {
-		o.Window = defaultWindow
-	}
-	if o.File.Log == nil {
-		o.File.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Window = cmp.Or(o.Window, defaultWindow)
+	o.File.Log = cmp.Or(o.File.Log, slog.New(slog.DiscardHandler))
 	file, err := boltfile.Open(ctx, dir, boltfile.Schema{
 		Name: QueueFile, Noun: "queue", Format: format,
 		Buckets:      [][]byte{mailBucket, idsBucket, inboxBucket, seenBucket, stateBucket},

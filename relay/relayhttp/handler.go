@@ -1,6 +1,7 @@
 package relayhttp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -70,15 +71,11 @@ const (
 
 // New returns a handler. [Handler.End] ends its streams before the server shuts down.
 func New(o Options) (*Handler, error) {
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.StreamWriteTime == 0 {
-		o.StreamWriteTime = writeTime
-	}
+	o.StreamWriteTime = cmp.Or(o.StreamWriteTime, writeTime)
 	if o.Client == nil {
 		o.Client = connectionAddress
 	}

@@ -1,6 +1,7 @@
 package boltfile
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -43,12 +44,8 @@ func Open(ctx context.Context, dir string, schema Schema, o Options) (*File, err
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	if o.MinFree == 0 {
-		o.MinFree = defaultMinFree
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	o.MinFree = cmp.Or(o.MinFree, defaultMinFree)
 	if o.Commit == nil {
 		o.Commit = func(tx *bolt.Tx, _ *os.File) error { return tx.Commit() }
 	}

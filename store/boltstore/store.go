@@ -16,6 +16,7 @@
 package boltstore
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -94,9 +95,7 @@ func openWith(ctx context.Context, dir string, o Options, fileOptions *boltfile.
 	}
 	fileOptions.Log, fileOptions.MinFree, fileOptions.LeaveRollback = o.Log, o.MinFree, o.LeaveRollback
 	s := &Store{log: o.Log, keepDeletion: o.KeepDeletion}
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
-	}
+	s.log = cmp.Or(s.log, slog.New(slog.DiscardHandler))
 	if s.keepDeletion == nil {
 		s.keepDeletion = func(string) bool { return false }
 	}

@@ -1,6 +1,7 @@
 package follow
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -24,12 +25,8 @@ type BatchOptions struct {
 // [store.ErrCursorGone] requires a rebuild from the zero cursor; it may come at any time, when the
 // horizon of the store passes the follower. ReadBatches waits for its own goroutine.
 func ReadBatches(ctx context.Context, s store.Store, after store.Cursor, o BatchOptions, apply func(batch []store.Record, upTo store.Cursor) error) error {
-	if o.Batch == 0 {
-		o.Batch = 1000
-	}
-	if o.Linger == 0 {
-		o.Linger = 200 * time.Millisecond
-	}
+	o.Batch = cmp.Or(o.Batch, 1000)
+	o.Linger = cmp.Or(o.Linger, 200*time.Millisecond)
 	ctx, cancel := context.WithCancel(ctx)
 	records := make(chan store.Record)
 	done := make(chan error, 1)

@@ -7,6 +7,7 @@
 package follow
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,9 +47,7 @@ const saveShare = 50
 // Run follows the log of s from a position until ctx ends, and then returns nil. Errors are those
 // of the store and of the functions in the options.
 func Run(ctx context.Context, s store.Store, p *Position, o Options) error {
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	err := o.followLog(ctx, s, p)
 	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
 		err = nil

@@ -1,6 +1,7 @@
 package hosthttp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -55,15 +56,11 @@ const (
 
 // New returns a handler. It starts nothing.
 func New(o Options) *Handler {
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if o.Panics == nil {
 		o.Panics = new(atomic.Uint64)
 	}
-	if o.RuntimeTimeout == 0 {
-		o.RuntimeTimeout = 10 * time.Second
-	}
+	o.RuntimeTimeout = cmp.Or(o.RuntimeTimeout, 10*time.Second)
 	h := &Handler{Options: o, mux: http.NewServeMux(), origin: http.NewCrossOriginProtection()}
 	h.routePath(Prefix+"runtimes", map[string]roleHandler{"GET": {toolhost.RuntimeIdentity, h.connectRuntime}})
 	h.routePath(Prefix+"sessions", map[string]roleHandler{"POST": {toolhost.ClientIdentity, h.createSession}})

@@ -8,6 +8,7 @@ package httpruntime
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -62,9 +63,7 @@ type Runtime struct {
 
 // New returns a runtime that is not attached yet.
 func New(o Options) *Runtime {
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return &Runtime{
 		o: o, frames: make(chan []byte, 1024), running: map[string]context.CancelFunc{},
 		client: &http.Client{Transport: o.Transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},

@@ -214,9 +214,7 @@ func (p *Pages) agentPage(c *gin.Context) (frame.WebPage, error) {
 		Graph: graphOf(d), Checks: p.didChecks(d), Document: string(text), Trust: trustOf(a),
 		Entries: d.Entries, Logged: d.Logged, MergedInto: a.MergedInto, Origin: a.Origin, Sources: headSources(d),
 	}
-	if v.Name == "" {
-		v.Name = a.AirID // erased
-	}
+	v.Name = cmp.Or(v.Name, a.AirID) // erased
 	v.About, v.AboutMore = p.attestationViews(d, d.About, func(t registry.Attestation) string { return t.Attester })
 	v.Issued, v.IssuedMore = p.attestationViews(d, d.Issued, func(t registry.Attestation) string { return t.Subject })
 	shown, _ := frame.SplitAt(d.History, maxEntries)
@@ -517,9 +515,7 @@ func (p *Pages) entryViewOf(e registry.HistoryEntry) entryView {
 	case v.Event == "":
 		v.Event = e.Event
 	}
-	if v.Actor == "" {
-		v.Actor = e.Actor
-	}
+	v.Actor = cmp.Or(v.Actor, e.Actor)
 	if e.Authority == nil {
 		return v
 	}

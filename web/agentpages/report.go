@@ -1,6 +1,7 @@
 package agentpages
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -63,9 +64,7 @@ func (p *Pages) newReportView(c *gin.Context) (reportView, error) {
 		return reportView{}, agentError(id, err)
 	}
 	v := reportView{AirID: found.Agent.AirID, Name: found.Agent.Name}
-	if v.Name == "" {
-		v.Name = v.AirID // erased
-	}
+	v.Name = cmp.Or(v.Name, v.AirID) // erased
 	return v, nil
 }
 

@@ -66,9 +66,7 @@ var frameFiles embed.FS
 // New prepares the frame.
 func New(o Options) *Frame {
 	f := &Frame{log: o.Log, panics: cmp.Or(o.Panics, new(atomic.Uint64)), Now: o.Now, building: o.Building, explain: o.Explain, links: o.Links, assets: readAssets(), templates: map[string]*template.Template{}, BaseAddress: strings.TrimSuffix(cmp.Or(o.PublicURL, "http://localhost"), "/")}
-	if f.log == nil {
-		f.log = slog.New(slog.DiscardHandler)
-	}
+	f.log = cmp.Or(f.log, slog.New(slog.DiscardHandler))
 	if f.Now == nil {
 		f.Now = time.Now
 	}

@@ -1,6 +1,7 @@
 package frame
 
 import (
+	"cmp"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
@@ -27,10 +28,7 @@ func setSecurityHeaders(h http.Header) {
 // writePage writes a page. A browser may store a successful page, but must check with the engine's
 // tag whether it has changed before it shows it again.
 func writePage(c *gin.Context, v WebPage, html []byte) {
-	status := v.Status
-	if status == 0 {
-		status = http.StatusOK
-	}
+	status := cmp.Or(v.Status, http.StatusOK)
 	h := c.Writer.Header()
 	setSecurityHeaders(h)
 	h.Set("Cache-Control", "no-store")

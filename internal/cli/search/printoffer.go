@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -72,10 +73,7 @@ func offerRows(o answer.ServedOperation) []row {
 	}
 	rows := []row{hitRow(o.Hit.Hit, remarks)}
 	for _, agent := range o.Agents {
-		inbox := agent.Inbox
-		if inbox == "" {
-			inbox = "no inbox"
-		}
+		inbox := cmp.Or(agent.Inbox, "no inbox")
 		rows = append(rows, row{name: "  " + string(agent.Strength) + "  " + formatAgent(agent), text: inbox, part: true})
 	}
 	if o.None != "" {

@@ -150,10 +150,7 @@ func differsFromLeaf(r Resolution, leaf registry.HistoryEntry) string {
 }
 
 func (a *verbs) printAgent(r Resolution, logged string) error {
-	inbox := r.Inbox
-	if inbox == "" {
-		inbox = "none: this agent has not published an A2AInbox"
-	}
+	inbox := cmp.Or(r.Inbox, "none: this agent has not published an A2AInbox")
 	fmt.Fprintf(a.Out, "agent  %s\ninbox  %s\n", format.Visible(cmp.Or(r.AirID, r.DID)), format.Visible(inbox))
 	if r.Key != nil {
 		fmt.Fprintf(a.Out, "key    %s, %s\n", format.Visible(r.Key.PublicKeyMultibase), format.Visible(r.Key.ID))

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -30,10 +31,7 @@ func (a *verbs) printSuggestions(ctx context.Context, c *cli.Client, conditions 
 		if !isUnknown(ctx, c, is) {
 			continue
 		}
-		answer := nearest.Question(is.value, listValues(ctx, c, is.key))
-		if answer == "" {
-			answer = "nothing here has it"
-		}
+		answer := cmp.Or(nearest.Question(is.value, listValues(ctx, c, is.key)), "nothing here has it")
 		fmt.Fprintf(a.Out, "%s %s: %s\n", is.key, format.Visible(is.value), format.Visible(answer))
 		printed = true
 	}

@@ -2,6 +2,7 @@ package a2ahttp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"encoding/json"
@@ -287,10 +288,7 @@ func (d *delivery) nextWait(a answer) (time.Duration, bool) {
 		return 0, false
 	}
 	if a.retryAfter > 0 {
-		longest := d.client.MaxWait
-		if longest == 0 {
-			longest = 10 * time.Minute
-		}
+		longest := cmp.Or(d.client.MaxWait, 10*time.Minute)
 		return a.retryAfter, a.retryAfter <= longest
 	}
 	return schedule[max(made, 1)-1], true
@@ -373,9 +371,7 @@ func (c *Client) postEnvelope(ctx context.Context, inbox string, envelope []byte
 	}
 	if json.Unmarshal(a.body, &said) == nil && a.status >= 300 {
 		a.reason, a.detail = said.Error, said.Detail
-		if a.detail == "" {
-			a.detail = said.Message
-		}
+		a.detail = cmp.Or(a.detail, said.Message)
 		if said.Retry > 0 && said.Retry < 1e6 {
 			a.retryAfter = time.Duration(said.Retry * float64(time.Second))
 		}

@@ -2,6 +2,7 @@ package a2ahttp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"encoding/json"
@@ -240,9 +241,7 @@ func readProblem(text []byte) (reason, detail string) {
 	if json.Unmarshal(text, &in) != nil {
 		return "", ""
 	}
-	if in.Detail == "" {
-		in.Detail = in.Message
-	}
+	in.Detail = cmp.Or(in.Detail, in.Message)
 	return in.Error, in.Detail
 }
 
