@@ -268,21 +268,74 @@ func TestOnlyOneOfTwoDirectoriesSigns(t *testing.T) {
 		t.Fatalf("%d\n%s", code, out)
 	}
 	stopped(t, p)
-	copied, err := exec.Command("cp", "-a", p.data(), filepath.Join(p.dir, "data2")).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, copied)
+	beside, elsewhere := filepath.Join(p.dir, "data2"), filepath.Join(t.TempDir(), "data")
+	for _, to := range []string{beside, elsewhere} {
+		if out, err := exec.Command("cp", "-a", p.data(), to).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
 	}
+	own := []string{"--set", "registry.checkpoint_copy=" + filepath.Join(t.TempDir(), "checkpoint")}
 	again := startProgramIn(t, p.dir, "crawler.enabled=false")
-	out, code := again.cli("--data-dir", filepath.Join(p.dir, "data2"), "agent", "new", "Second", "--key", "second.key")
-	if code != exit.Data || !strings.Contains(out, "signs the same log, perhaps on a copy of this directory") {
-		t.Errorf("beside the first: exit code %d:\n%s", code, out)
+	for name, words := range map[string][]string{"beside": {"--data-dir", beside}, "elsewhere": {"--data-dir", elsewhere}, "with its own copy": append([]string{"--data-dir", elsewhere}, own...)} {
+		out, code := again.cli(append(words, "agent", "new", "Second", "--key", "second.key")...)
+		if code != exit.Data || !strings.Contains(out, "signs the same log") {
+			t.Errorf("%s, while the first runs: exit code %d:\n%s", name, code, out)
+		}
 	}
 	if out, code := again.cli("agent", "new", "Third", "--key", "third.key"); code != exit.OK {
 		t.Fatalf("%d\n%s", code, out)
 	}
 	stopped(t, again)
-	out, code = again.cli("--data-dir", filepath.Join(p.dir, "data2"), "agent", "show")
-	if code != exit.Data || !strings.Contains(out, "an older copy of the log and of the store was put back") {
-		t.Errorf("after the first: exit code %d:\n%s", code, out)
+	for name, words := range map[string][]string{"beside": {"--data-dir", beside}, "elsewhere": {"--data-dir", elsewhere}, "with its own copy": append([]string{"--data-dir", elsewhere}, own...)} {
+		out, code := again.cli(append(words, "agent", "show")...)
+		if code != exit.Data || !strings.Contains(out, "an older copy of the log and of the store was put back") {
+			t.Errorf("%s, after the first: exit code %d:\n%s", name, code, out)
+		}
+	}
+	if left, err := filepath.Glob(filepath.Join(filepath.Dir(elsewhere), ".gazetteer-checkpoint-*")); err != nil || len(left) > 0 {
+		t.Errorf("the copy has begun %q, %v", left, err)
+	}
+}
+
+// TestMovedDirectoryKeepsItsCheckpointCopy moves a data directory: it uses the second copy of the
+// checkpoint where that is recorded. If it is not there, as on a disk that is not mounted, the
+// program does not begin another one before the operator names its path.
+func TestMovedDirectoryKeepsItsCheckpointCopy(t *testing.T) {
+	t.Parallel()
+	p := startProgram(t, "crawler.enabled=false")
+	if out, code := p.cli("agent", "new", "First"); code != exit.OK {
+		t.Fatalf("%d\n%s", code, out)
+	}
+	stopped(t, p)
+	moved := filepath.Join(t.TempDir(), "data")
+	if err := os.Rename(p.data(), moved); err != nil {
+		t.Fatal(err)
+	}
+	if out, code := p.cli("--data-dir", moved, "compact"); code != exit.OK || !strings.Contains(out, "set registry.checkpoint_copy") {
+		t.Errorf("the moved directory: %d\n%s", code, out)
+	}
+	copies, err := filepath.Glob(filepath.Join(p.dir, ".gazetteer-checkpoint-*"))
+	if err != nil || len(copies) == 0 {
+		t.Fatalf("%q, %v", copies, err)
+	}
+	for _, path := range copies {
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		if out, code := p.cli("--data-dir", moved, "compact"); code != exit.Data || !strings.Contains(out, "is recorded at "+p.dir) || !strings.Contains(out, "mount its disk; or, if no other copy of this data directory is in use, set registry.checkpoint_copy") {
+			t.Errorf("without the recorded copy: %d\n%s", code, out)
+		}
+	}
+	chosen := filepath.Join(t.TempDir(), "checkpoint")
+	if out, code := p.cli("--data-dir", moved, "--set", "registry.checkpoint_copy="+chosen, "compact"); code != exit.OK {
+		t.Errorf("with another path: %d\n%s", code, out)
+	}
+	if out, code := p.cli("--data-dir", moved, "compact"); code != exit.OK {
+		t.Errorf("with that path recorded: %d\n%s", code, out)
+	}
+	if _, err := os.Stat(chosen); err != nil {
+		t.Error(err)
 	}
 }

@@ -8,12 +8,16 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
 
 	"gazetteer/internal/config"
+	"gazetteer/internal/exit"
+	"gazetteer/internal/privatefile"
 	"gazetteer/store"
 )
 
@@ -26,11 +30,57 @@ const writable = 2
 // checkpointInterval is the time between two checks that the store has the newest checkpoint.
 const checkpointInterval = time.Minute
 
-// findCheckpointCopy returns the path of the second copy of the last checkpoint, "" for none. By
-// default it is next to the data directory. All copies of one store and log share its name, so that
-// only one of two copies in the same place signs.
-func (h *Server) findCheckpointCopy() string {
-	return CheckpointCopy(h.Config, h.Store.Head().Store)
+// copyRecord is the file in the directory of the log with the path of the second copy of the last
+// checkpoint. A copy of the data directory has it, too, so that it uses the same second copy and its
+// lock, wherever it lies.
+const copyRecord = "checkpoint-copy"
+
+// findCheckpointCopy returns the path of the second copy of the last checkpoint, "" for none, and the
+// recorded path. By default the second copy is next to the data directory, or where it was recorded.
+// All copies of one store and log share its name, so that only one of two copies in the same place
+// signs.
+func (h *Server) findCheckpointCopy(logDir string) (path, recorded string, err error) {
+	path = CheckpointCopy(h.Config, h.Store.Head().Store)
+	if path != "" {
+		if path, err = filepath.Abs(path); err != nil {
+			return "", "", err
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(logDir, copyRecord))
+	recorded = strings.TrimSpace(string(text))
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || err == nil && (recorded == path || recorded == ""):
+		return path, recorded, nil
+	case err != nil:
+		return "", "", err
+	case h.Config.Registry.CheckpointCopy != "":
+		return path, recorded, nil // the operator has chosen another path, or none
+	case fileExists(recorded):
+		h.log.Warn("the data directory was moved or copied: the second copy of the log's checkpoint stays where it was; to move it, set registry.checkpoint_copy", "copy", recorded)
+		return recorded, recorded, nil
+	}
+	return "", "", exit.Dataf("the second copy of the log's checkpoint is recorded at %s, and is not there: mount its disk; or, if no other copy of this data directory is in use, set registry.checkpoint_copy to a new path, such as %q",
+		recorded, cmp.Or(path, "/other/disk/checkpoint"))
+}
+
+// readRecordedCopy returns the checkpoint at the recorded path, which the operator has replaced by
+// another one. It refuses if a process signs with that copy.
+func readRecordedCopy(recorded string) ([]byte, error) {
+	text, err := os.ReadFile(recorded)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	lock, err := privatefile.Lock(recorded + ".lock")
+	if errors.Is(err, privatefile.ErrLocked) {
+		return nil, exit.Dataf("%s is locked by a process that signs the same log on another copy of this data directory: stop one of them for good", recorded+".lock")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return text, lock.Close()
 }
 
 // CheckpointCopy returns the path of the second copy of the last checkpoint of the log beside a store

@@ -11,6 +11,7 @@ import (
 
 	"gazetteer/internal/config"
 	"gazetteer/internal/exit"
+	"gazetteer/internal/privatefile"
 	"gazetteer/join"
 	"gazetteer/limit"
 	"gazetteer/protocol/did"
@@ -75,10 +76,23 @@ func (h *Server) openRegistry(ctx context.Context, e Environment, relayKey ed255
 func (h *Server) openLog(ctx context.Context) (*audit.Log, error) {
 	c := h.Config.Registry
 	path, dir := filepath.Join(h.Config.DataDir, "log.key"), filepath.Join(h.Config.DataDir, "log")
-	h.checkpointCopy = h.findCheckpointCopy()
+	var recorded string
+	var err error
+	if h.checkpointCopy, recorded, err = h.findCheckpointCopy(dir); err != nil {
+		return nil, err
+	}
 	known, err := h.knownCheckpoint(ctx, logOrigin(h.Config), fileExists(dir))
 	if err != nil {
 		return nil, err
+	}
+	if recorded != "" && h.checkpointCopy != "" && recorded != h.checkpointCopy {
+		text, err := readRecordedCopy(recorded)
+		if err != nil {
+			return nil, err
+		}
+		if text != nil {
+			known = append(known, text)
+		}
 	}
 	// A key that has signed a log must not sign another log of that name. As long as nothing is
 	// stored, an interrupted first start may have left a key without a log.
@@ -101,6 +115,11 @@ func (h *Server) openLog(ctx context.Context) (*audit.Log, error) {
 	}
 	if err := log.CheckStore(ctx); err != nil {
 		return nil, errors.Join(err, log.Close())
+	}
+	if h.checkpointCopy != "" && recorded != h.checkpointCopy {
+		if err := privatefile.Replace(filepath.Join(dir, copyRecord), []byte(h.checkpointCopy+"\n")); err != nil {
+			return nil, errors.Join(err, log.Close())
+		}
 	}
 	return log, nil
 }

@@ -37,6 +37,9 @@
 //	entries      key and leaf of each leaf, one behind the other
 //	rows         64 bytes a leaf: where it lies, and the leaf before of the same key
 //	LOCK         held by the process that has the log open
+//	halted       the reason why the log signs nothing, while it is halted
+//
+// The server adds the file checkpoint-copy, with the path of the second copy of the checkpoint.
 //
 // The log writes and syncs a batch of leaves after the committed bytes. It then replaces the state,
 // which commits the batch and the cursor together, so a crash neither loses nor duplicates a leaf.
