@@ -214,7 +214,7 @@ func actOf(polite, words []string, weights []float32) Act {
 	default:
 		act.Verb, act.Wanted = parseImperative(lower)
 		act.Question = act.Verb == "" && len(words) <= maxTopic && strings.HasSuffix(words[len(words)-1], "?")
-		if act.Verb == "" && act.Wanted == 0 && slices.Contains(knownNouns, objectOf(lower)) {
+		if act.Verb == "" && act.Wanted == 0 && (slices.Contains(knownNouns, objectOf(lower)) || isTopic(lower)) {
 			act.Shows, act.Wanted = true, Reading // the status of my order
 		}
 		if act.Question && act.Wanted == 0 {
@@ -256,6 +256,20 @@ func beginsQuestion(first, next string) bool {
 
 // knownNouns are things that a request without a verb wants to be told.
 var knownNouns = strings.Fields("age availability balance count date definition details distance duration forecast history info information level list location meaning name news number price prices rate rates result results schedule score scores state statistics status synonyms temperature time timetable times weather")
+
+// isTopic reports whether words are a noun and what it is about: a podcast on beekeeping. A new card on
+// the board is to be made.
+func isTopic(words []string) bool {
+	if slices.Contains(words, "new") || slices.Contains(words, "another") {
+		return false
+	}
+	for i, w := range words[1:] {
+		if before := words[i]; w == "of" || w == "on" || w == "about" {
+			return english.Lookup(before).Noun || english.Singular(before) != ""
+		}
+	}
+	return false
+}
 
 // maxTopic is the number of words of a topic with a question mark: "my account balance?"
 const maxTopic = 4
@@ -353,10 +367,14 @@ func parseImperative(words []string) (verb string, wanted effect.Class) {
 		next = words[1]
 	}
 	if next != "" {
+		single := particleVerbs[first+" "+next]
 		if class := effect.Of(first + " " + next); class != 0 {
+			if effect.Of(single) == class {
+				return single, class // bring back
+			}
 			return first + " " + next, class // sign up, turn off
 		}
-		if single := particleVerbs[first+" "+next]; effect.Of(single) != 0 {
+		if effect.Of(single) != 0 {
 			return single, effect.Of(single) // get rid of
 		}
 		// switch the lights off

@@ -233,6 +233,7 @@ var conversions = []struct{ from, to, words string }{
 	{"article book document letter note text words", "audio mp3 sound speech voice", "speech synthesize"},
 	{"image jpeg jpg photo photograph picture png receipt scan scans", "text words", "recognize ocr text"},
 	{"page site url website", "image picture png", "screenshot"},
+	{"homepage page site url webpage website", "pdf", "pdf url html"},
 	{"address addresses", "coordinates latitude", "geocode"},
 	{"coordinates position", "address addresses place", "reverse geocode address"},
 }

@@ -164,6 +164,30 @@ func TestQuantitiesInAnotherUnit(t *testing.T) {
 	}
 }
 
+// A thing and what it is about is to be shown, unless it is new.
+func TestTopicsAreShown(t *testing.T) {
+	a, err := tokens.NewAnalyzer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, shows := range map[string]bool{
+		"lecture about whales": true, "brochure of the lighthouse": true, "a book on beekeeping": true, "new note on the board": false, "another cup of tea": false,
+		"hire a boat on the lake": false, "cabin for two": false,
+	} {
+		if act := ParseRequest(a, text).Act; act.OnlyShows() != shows {
+			t.Errorf("%s: %+v", text, act)
+		}
+	}
+	for text, verb := range map[string]string{"hand back the keys of the cabin": "return", "turn off the pump": "disable"} {
+		if act := ParseRequest(a, text).Act; act.Verb != verb {
+			t.Errorf("%s: %+v", text, act)
+		}
+	}
+	if all := meanings(ParseRequest(a, "make our site a pdf, as a pdf")); !slices.Contains(all, "url") {
+		t.Errorf("a page as a document: %q", all)
+	}
+}
+
 // Everyday phrases of other languages are translated as a whole, unless their words mean something else.
 func TestForeignPhrases(t *testing.T) {
 	a, err := tokens.NewAnalyzer()
