@@ -117,9 +117,9 @@ func New(o Options) (*API, error) {
 	return a, a.declareOperatorRoutes()
 }
 
-// declareOperatorRoutes declares the routes that only the owner of the data directory may use. They have an
-// engine and an OpenAPI document of their own, so that no mistake in the wiring can show them to
-// the public.
+// declareOperatorRoutes declares the routes that only the owner of the data directory may use. They
+// have an engine and an OpenAPI document of their own, so that no mistake in the wiring can show
+// them to the public.
 func (a *API) declareOperatorRoutes() error {
 	h := a.Describe(a.Operator, "Gazetteer, for its operator", "Routes that answer only on the Unix socket in the data directory.", "")
 	a.operator.Declare(h)

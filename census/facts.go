@@ -221,7 +221,8 @@ func decodeRecord(text []byte, into any) error {
 	return json.Unmarshal(text, into)
 }
 
-// decodeStandardRecord is decodeRecord for records with texts in base64 and other forms of encoding/json.
+// decodeStandardRecord is decodeRecord for records with texts in base64 and other forms of
+// encoding/json.
 func decodeStandardRecord(text []byte, into any) error { return jsonv1.Unmarshal(text, into) }
 
 // blockRecord is the part of a crawler.Block that the census reads.

@@ -311,7 +311,8 @@ func (l *Live) addVersion(h *liveHost, d *decoded) {
 	}
 }
 
-// countVerbs counts the operations of a document, and those of each verb; verbs are in order. l.mu is held.
+// countVerbs counts the operations of a document, and those of each verb; verbs are in order. l.mu
+// is held.
 func (l *Live) countVerbs(d *liveDocument, verbs []string) {
 	d.Operations, d.Verbs, d.VerbCounts = len(verbs), nil, nil
 	for i, verb := range verbs {
@@ -427,8 +428,8 @@ func (h *liveHost) storedVersions(since time.Time) []Version {
 	return list
 }
 
-// Hosts returns up to limit hosts with a feature after a position, the position of the last one, and the
-// total. Their order is the one in which this server first read them.
+// Hosts returns up to limit hosts with a feature after a position, the position of the last one,
+// and the total. Their order is the one in which this server first read them.
 func (l *Live) Hosts(f Feature, after uint32, limit int) (hosts []string, last uint32, total int) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()

@@ -25,6 +25,6 @@
 // A feed whose file is lost, damaged or of another store is rebuilt from what the store still has:
 // every version of every document, the removals that are not forgotten, every entry of every agent.
 // A document that disappeared and returned unchanged then has one item fewer. The severities of the
-// new items are by the current rules, [diff.RulesVersion]; otherwise an item keeps the severity that its
-// readers have seen.
+// new items are by the current rules, [diff.RulesVersion]; otherwise an item keeps the severity
+// that its readers have seen.
 package changefeed

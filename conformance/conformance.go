@@ -51,7 +51,8 @@ const (
 	Unknown Verdict = "unknown"
 )
 
-// PublisherClass is the kind of publisher that a host is. Most classes are for hosts without a document.
+// PublisherClass is the kind of publisher that a host is. Most classes are for hosts without a
+// document.
 type PublisherClass string
 
 // The classes.

@@ -221,11 +221,11 @@ func (t *Turn) Write() (store.Write, error) {
 	return store.Put(store.TurnKey(t.Host, t.At), text), nil
 }
 
-// Turns returns the history of a host, oldest first, with corrected times: a time after the reader's
-// own, now, is replaced by that of the next turn, or by since for the last one; and a time before that of
-// the turn before by that one. since is when the present standing began as far as the record of the host
-// knows ([Track]), zero if it does not. Damaged records are left out. The error is a *[fetch.HostError]
-// for a bad host name, or one of the store.
+// Turns returns the history of a host, oldest first, with corrected times: a time after the
+// reader's own, now, is replaced by that of the next turn, or by since for the last one; and a time
+// before that of the turn before by that one. since is when the present standing began as far as
+// the record of the host knows ([Track]), zero if it does not. Damaged records are left out. The
+// error is a *[fetch.HostError] for a bad host name, or one of the store.
 func Turns(ctx context.Context, s store.Store, host string, now, since time.Time) ([]Turn, error) {
 	name, err := fetch.CheckHost(host)
 	if err != nil {

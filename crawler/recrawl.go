@@ -42,15 +42,15 @@ const (
 )
 
 // Recrawl schedules a known host for a new visit: now, subject to the intervals that apply to every
-// visit. A time that the host itself named by Retry-After is respected. What was answered 404 or 410
-// is not requested again within 24 hours (AI Discovery §4.3), and robots.txt stays valid as long as
-// usual, unless the owner or the operator says that something has changed. A document that was answered and could not
-// be used is requested again, because its owner repairs it and asks at once. The request is durable
-// when Recrawl returns.
+// visit. A time that the host itself named by Retry-After is respected. What was answered 404 or
+// 410 is not requested again within 24 hours (AI Discovery §4.3), and robots.txt stays valid as
+// long as usual, unless the owner or the operator says that something has changed. A document that
+// was answered and could not be used is requested again, because its owner repairs it and asks at
+// once. The request is durable when Recrawl returns.
 //
 // The error is a *[SoonError] within 10 minutes of the last request, except for the operator, or
-// while the host asks for a pause, a *[fetch.HostError] for a bad host name, [ErrBlocked], [store.ErrNotFound] for an unknown
-// host, or another one of the store.
+// while the host asks for a pause, a *[fetch.HostError] for a bad host name, [ErrBlocked],
+// [store.ErrNotFound] for an unknown host, or another one of the store.
 func (c *Crawler) Recrawl(ctx context.Context, host string, by Requester) error {
 	name, err := fetch.CheckHost(host)
 	if err != nil {

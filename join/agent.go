@@ -96,8 +96,8 @@ func FarContactOf(d did.Document) Contact {
 	return c
 }
 
-// A ServingAgent is an agent that serves a service, with the evidence for that. All texts are untrusted:
-// escape them on output.
+// A ServingAgent is an agent that serves a service, with the evidence for that. All texts are
+// untrusted: escape them on output.
 type ServingAgent struct {
 	Contact
 	Name   string `json:"name,omitempty"` // as it calls itself

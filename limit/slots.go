@@ -13,10 +13,10 @@ type SlotRule struct {
 	Name string // names the limit in metrics
 	All  int    // of all together
 	Each int    // of one network of clients; 0: no bound of its own
-	// Fair, if not 0, keeps a crowd from holding All, as in [Rule]: while everything is free, a network
-	// may hold one Fair-th of All, the wider network around it two, and the IPv4 /16 or IPv6 /32 around
-	// that four; the part shrinks with the square of what is free. The first of each is admitted as long
-	// as anything is free.
+	// Fair, if not 0, keeps a crowd from holding All, as in [Rule]: while everything is free, a
+	// network may hold one Fair-th of All, the wider network around it two, and the IPv4 /16 or
+	// IPv6 /32 around that four; the part shrinks with the square of what is free. The first of
+	// each is admitted as long as anything is free.
 	Fair int
 	// Waiting is how many callers may wait for a slot; 0: a caller that finds none is refused at
 	// once.

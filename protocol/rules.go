@@ -35,7 +35,8 @@ func ParseRules(text string) []Rule {
 	return rules
 }
 
-// splitRules returns the paragraphs of rules. A blank line before an indented one is part of an example.
+// splitRules returns the paragraphs of rules. A blank line before an indented one is part of an
+// example.
 func splitRules(text string) []string {
 	var rules []string
 	for paragraph := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {

@@ -19,9 +19,9 @@ import (
 // MaxWork is the largest proof of work that a registry requires, in bits. It takes some minutes.
 const MaxWork = 28
 
-// WorkProof is a proof of work that a registration needs while registrations are flooded: a number for
-// which the SHA-256 of "CHALLENGE.MULTIKEY.NUMBER" begins with the required zero bits, where MULTIKEY is
-// the public key of the agent. Each challenge counts once.
+// WorkProof is a proof of work that a registration needs while registrations are flooded: a number
+// for which the SHA-256 of "CHALLENGE.MULTIKEY.NUMBER" begins with the required zero bits, where
+// MULTIKEY is the public key of the agent. Each challenge counts once.
 type WorkProof struct {
 	Challenge string    `json:"challenge" doc:"the first part of the hashed text"`
 	Bits      int       `json:"bits" doc:"how many zero bits the SHA-256 begins with"`

@@ -1,7 +1,8 @@
 // Package web has the pages for people, which show the same answers that the API gives to programs.
 // Begin with [New] and [Pages.Mount]; each file holds the pages of one subject, the templates
 // folder their HTML. Package frame has what all pages share, packages agentpages, censuspages and
-// crawlerpages the pages of agents, of the census and of the crawler. STYLE.md documents type, space, colour and components.
+// crawlerpages the pages of agents, of the census and of the crawler. STYLE.md documents type,
+// space, colour and components.
 //
 // Pages are rendered on the server, work without scripts, request nothing from other hosts, and fit
 // windows from 320 pixels up. All texts of services and agents are untrusted; package frame makes

@@ -41,7 +41,8 @@ func targetError(err error, what, help string) error {
 // in addition to those of all clients together.
 const ownOfTarget = 4
 
-// targetRule returns the rule for requests that concern one host or domain, for [limit.Limiter.TakeTarget].
+// targetRule returns the rule for requests that concern one host or domain, for
+// [limit.Limiter.TakeTarget].
 func targetRule(name string, each int) limit.Rule {
 	return limit.Rule{Name: name, Each: each, All: -1, Own: min(ownOfTarget, each)}
 }

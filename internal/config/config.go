@@ -307,8 +307,8 @@ func (c *Config) readFile(file string, environ []string) error {
 // maxFile is the largest configuration that is read.
 const maxFile = 1 << 20
 
-// readRegularFile reads a file of at most maxFile bytes. Anything else is refused, such as a pipe, for whose
-// writer it would wait.
+// readRegularFile reads a file of at most maxFile bytes. Anything else is refused, such as a pipe,
+// for whose writer it would wait.
 func readRegularFile(name string) ([]byte, error) {
 	file, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe opens at once
 	if err != nil {

@@ -166,10 +166,11 @@ func isLink(path string) error {
 }
 
 // CheckDir refuses a directory that is unsafe for private files; the error says what to do. The
-// directory, its subdirectories and its keys must be writable by their owner only, and no other user may
-// be able to replace it in its parent. When root runs the program, the directory must belong to root: its
-// owner could not open the new files. Symbolic links, pipes and devices inside are refused: a link could
-// redirect a file, and opening a pipe can block. A missing directory is fine; dir itself may be a link.
+// directory, its subdirectories and its keys must be writable by their owner only, and no other
+// user may be able to replace it in its parent. When root runs the program, the directory must
+// belong to root: its owner could not open the new files. Symbolic links, pipes and devices inside
+// are refused: a link could redirect a file, and opening a pipe can block. A missing directory is
+// fine; dir itself may be a link.
 func CheckDir(dir string) error {
 	info, err := os.Stat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -227,8 +228,8 @@ func checkOwner(path string, info fs.FileInfo) error {
 	return fmt.Errorf("%s belongs to the user %s, who could not read files that root makes in it: run the command as that user (sudo -u %s gazetteer …), or give the directory to root (chown -R root %s)", path, name, name, path)
 }
 
-// checkParent refuses a directory whose parent everybody may write to: they could put another one in its
-// place. In a directory with the sticky bit, such as /tmp, they cannot.
+// checkParent refuses a directory whose parent everybody may write to: they could put another one
+// in its place. In a directory with the sticky bit, such as /tmp, they cannot.
 func checkParent(dir string) error {
 	parent := filepath.Dir(dir)
 	info, err := os.Stat(parent)

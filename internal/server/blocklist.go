@@ -67,10 +67,10 @@ func (h *Server) ApplyBlockList(ctx context.Context) error {
 	return nil
 }
 
-// catchHangups returns a channel with a value for each SIGHUP, and a function that ends this. It is called before the
-// server says that it is ready: from then on the signal must not end a server whose service manager
-// sends it to every process that it reloads. On a terminal without a block list it does, because the
-// terminal is gone.
+// catchHangups returns a channel with a value for each SIGHUP, and a function that ends this. It is
+// called before the server says that it is ready: from then on the signal must not end a server
+// whose service manager sends it to every process that it reloads. On a terminal without a block
+// list it does, because the terminal is gone.
 func (h *Server) catchHangups() (again chan os.Signal, stop func()) {
 	again = make(chan os.Signal, 1)
 	if h.Config.Crawler.BlockListFile != "" || !term.IsTerminal(int(os.Stderr.Fd())) {

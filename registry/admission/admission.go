@@ -35,8 +35,9 @@ type PolicyOptions struct {
 }
 
 // A Policy decides who may register and write: it holds the registration mode, the block lists, the
-// rate limits of networks, and the registrations that wait for approval. It is the [registry.AdmissionPolicy]
-// of the registry. Its methods may be called from any goroutine. [NewPolicy] makes one.
+// rate limits of networks, and the registrations that wait for approval. It is the
+// [registry.AdmissionPolicy] of the registry. Its methods may be called from any goroutine.
+// [NewPolicy] makes one.
 type Policy struct {
 	store         store.Store
 	log           *slog.Logger

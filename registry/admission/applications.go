@@ -228,8 +228,8 @@ func (p *Policy) loadApplication(ctx context.Context, airID string) (Application
 
 func formatDays(d time.Duration) string { return fmt.Sprintf("%d days", int(d.Hours()/24)) }
 
-// ExplainMissing returns the reason why there is no agent with an AIR ID, see [registry.AdmissionPolicy]. It
-// returns nil if nothing is known about the AIR ID.
+// ExplainMissing returns the reason why there is no agent with an AIR ID, see
+// [registry.AdmissionPolicy]. It returns nil if nothing is known about the AIR ID.
 func (p *Policy) ExplainMissing(ctx context.Context, airID string) error {
 	application, err := p.Application(ctx, airID)
 	if errors.Is(err, registry.ErrNotFound) {
@@ -334,7 +334,8 @@ func (ad *Admission) Approve(ctx context.Context, airID string) (registry.Agent,
 	return registry.Agent{}, ctx.Err()
 }
 
-// hasValue reports whether the store has a value: a write whose commit is reported as failed may be stored.
+// hasValue reports whether the store has a value: a write whose commit is reported as failed may be
+// stored.
 func (ad *Admission) hasValue(ctx context.Context, key string, value []byte) bool {
 	record, err := ad.store.Get(context.WithoutCancel(ctx), key)
 	return err == nil && bytes.Equal(record.Value, value)

@@ -3,8 +3,8 @@
 // accepts the abuse reports on which the operator decides.
 //
 // Start with [Admission.Register], which reads from top to bottom in the order of a registration. A
-// [Policy] holds the rules. It is also the [registry.AdmissionPolicy] of the registry, so block lists and
-// limits apply to changes of agents, too.
+// [Policy] holds the rules. It is also the [registry.AdmissionPolicy] of the registry, so block
+// lists and limits apply to changes of agents, too.
 //
 //	admission.go     the constructor and its options
 //	register.go      a registration, step by step

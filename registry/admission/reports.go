@@ -301,9 +301,9 @@ func (report Report) crowdOf(full string) (prefix, crowd string) {
 	return "", ""
 }
 
-// displaceReport makes room for a report from the crowd, a /16 or /32: it deletes the newest report from
-// the one of the prefix that has the most, as displaceApplication does with registrations. It reports
-// whether there is room now.
+// displaceReport makes room for a report from the crowd, a /16 or /32: it deletes the newest report
+// from the one of the prefix that has the most, as displaceApplication does with registrations. It
+// reports whether there is room now.
 func (ad *Admission) displaceReport(ctx context.Context, prefix, crowd string) (bool, error) {
 	largest, most := ad.openReports.largestName(prefix)
 	if most < ad.openReports.countOf(crowd)+2 {

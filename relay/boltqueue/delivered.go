@@ -77,8 +77,8 @@ func (log deliveryLog) encodeDeliveries(inbox string) []byte {
 	return binary.BigEndian.AppendUint32(raw, sumRecord(inbox, raw))
 }
 
-// storedDeliveries returns the deliveries in the file. Damaged ones count as none, and the mail waits as
-// if it was never delivered: [Queue.Check] reports them.
+// storedDeliveries returns the deliveries in the file. Damaged ones count as none, and the mail
+// waits as if it was never delivered: [Queue.Check] reports them.
 func storedDeliveries(tx *bolt.Tx, inbox string) deliveryLog {
 	log, _ := decodeDeliveries(inbox, tx.Bucket(deliveredBucket).Get([]byte(inbox)))
 	return log

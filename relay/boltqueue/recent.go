@@ -49,9 +49,10 @@ func (e *entry) hash(which int) *hash { return [...]*hash{&e.name, &e.id, &e.non
 // entryGone is a bit above all numbers.
 const entryGone = 1 << 63
 
-// recent are the entries that are not in their buckets yet. Only requests of the file touch it, which
-// one goroutine runs, and each request calls [Queue.reloadRecent] first. Its memory is bounded: some 110 bytes
-// for each of defaultMergeAfter entries, and a counter for each of their senders.
+// recent are the entries that are not in their buckets yet. Only requests of the file touch it,
+// which one goroutine runs, and each request calls [Queue.reloadRecent] first. Its memory is
+// bounded: some 110 bytes for each of defaultMergeAfter entries, and a counter for each of their
+// senders.
 type recent struct {
 	tx          *bolt.Tx // the newest transaction
 	changed     bool     // it changed what follows

@@ -15,8 +15,8 @@ import (
 )
 
 // List and Changes read in pages, each in a separate transaction that ends before the consumer sees
-// a record. A page ends at the first of these limits. Many consumers want few records, so the first page
-// of a list is short.
+// a record. A page ends at the first of these limits. Many consumers want few records, so the first
+// page of a list is short.
 const (
 	firstRecords = 32
 	pageRecords  = 256

@@ -121,8 +121,8 @@ func (h *Handler) routePath(path string, methods map[string]roleHandler) {
 	})
 }
 
-// foreignOrigin reports whether the request comes from a page of another origin. CrossOriginProtection lets it read, and
-// here a GET opens a WebSocket.
+// foreignOrigin reports whether the request comes from a page of another origin.
+// CrossOriginProtection lets it read, and here a GET opens a WebSocket.
 func foreignOrigin(r *http.Request) bool {
 	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
 		return true

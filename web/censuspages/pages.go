@@ -1,5 +1,5 @@
-// Package censuspages has the pages of the census: the figures of all hosts, and the hosts that a figure
-// counts. Begin with [New] and [Pages.Mount].
+// Package censuspages has the pages of the census: the figures of all hosts, and the hosts that a
+// figure counts. Begin with [New] and [Pages.Mount].
 package censuspages
 
 import (

@@ -45,8 +45,8 @@ func (d description) speaksOfCall(before description, names []string) bool {
 	return len(own) >= fewOfCall
 }
 
-// differsGravely reports whether only one of two descriptions speaks of an act that cannot be taken back
-// or that others notice, or only one of them merely reads.
+// differsGravely reports whether only one of two descriptions speaks of an act that cannot be taken
+// back or that others notice, or only one of them merely reads.
 func (d description) differsGravely(o description) bool {
 	return d.actsGravely() != o.actsGravely() || d.merelyReads() != o.merelyReads() || d.actsGravely() && d.compareVerbs(o) != sameVerb
 }

@@ -60,8 +60,8 @@ func (d *description) readPerformed() {
 	}
 }
 
-// readCausative makes the main verb out of the participle of what is had done: "Has a room cleaned". What
-// one leaves for others to read is written.
+// readCausative makes the main verb out of the participle of what is had done: "Has a room
+// cleaned". What one leaves for others to read is written.
 func (d *description) readCausative() {
 	switch d.verb {
 	case "have":
@@ -87,8 +87,8 @@ func (d *description) readCausative() {
 // written are things that one leaves for others to read.
 var written = setOf("comment review note message feedback rating reply remark")
 
-// performing are verbs that say no more than that an act takes place; maxPerformed is the number of words
-// within which the noun of the act stands.
+// performing are verbs that say no more than that an act takes place; maxPerformed is the number of
+// words within which the noun of the act stands.
 var performing = setOf("perform conduct carry_out do")
 
 const maxPerformed = 6
@@ -158,8 +158,8 @@ func readDescription(text string) description {
 // longestTitle is how many words a title before a description has at most.
 const longestTitle = 5
 
-// putTitleLast moves a title before a sentence that begins with a verb behind it: "Service health. Tests
-// whether the service is up".
+// putTitleLast moves a title before a sentence that begins with a verb behind it: "Service health.
+// Tests whether the service is up".
 func putTitleLast(text string) string {
 	title, rest, found := strings.Cut(strings.TrimSpace(text), ". ")
 	words := strings.Fields(title)

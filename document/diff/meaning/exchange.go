@@ -69,8 +69,8 @@ func (d description) reachesOther(o description) bool {
 	return whom != "" && other != "" && !areRelated(whom, other)
 }
 
-// tellsOther reports whether d and o tell of something, in the same words, that differs: "that the party is
-// cancelled", "that the party takes place".
+// tellsOther reports whether d and o tell of something, in the same words, that differs: "that the
+// party is cancelled", "that the party takes place".
 func (d description) tellsOther(o description) bool {
 	same := 0
 	for same < min(len(d.words), len(o.words)) && d.words[same] == o.words[same] {
@@ -92,7 +92,8 @@ func firstPhrase(words []string) []string {
 	return words
 }
 
-// headOfPhrase returns the last noun of a short phrase, in the singular, "" if the words are not a phrase.
+// headOfPhrase returns the last noun of a short phrase, in the singular, "" if the words are not a
+// phrase.
 func headOfPhrase(words []string) string {
 	for len(words) > 1 && (determiners[words[0]] || emptyWords[words[0]]) {
 		words = words[1:]

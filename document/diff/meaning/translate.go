@@ -48,8 +48,8 @@ func readForms(lines ...string) map[string]string {
 	return of
 }
 
-// foreignVerb returns the English main verb of a text in another language and the text without it, "" if
-// the verb is unknown.
+// foreignVerb returns the English main verb of a text in another language and the text without it,
+// "" if the verb is unknown.
 func foreignVerb(text string) (verb, rest string) {
 	first, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
 	if verb = foreignVerbs[strings.ToLower(first)]; verb != "" {

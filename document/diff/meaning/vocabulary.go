@@ -134,8 +134,8 @@ var verbGroups = groupWords(
 	"scale_up", "scale_down",
 )
 
-// verbSynonyms are verbs, each with others that descriptions use for it. The others need not mean the same
-// as one another: one may register or define what is created.
+// verbSynonyms are verbs, each with others that descriptions use for it. The others need not mean
+// the same as one another: one may register or define what is created.
 var verbSynonyms = synonymWords(
 	"concatenate: join merge combine append", "strike: delete remove", "strike_out: delete remove", "look_for: search find", "create: define add make open set_up register build generate start issue produce establish introduce compile compose put_together draw_up form", "refresh: renew update reload regenerate extend", "renew: refresh extend prolong regenerate",
 	"prevent: block lock stop forbid prohibit disallow bar", "send: share transmit deliver forward text email mail submit pass_on hand_over post dispatch message push relay", "share: distribute make_available pass_on circulate give",
@@ -202,8 +202,8 @@ func setOf(words string) map[string]bool {
 	return set
 }
 
-// synonymWords returns the synonyms of each word of lines such as "word: synonym synonym", and the words
-// of each synonym.
+// synonymWords returns the synonyms of each word of lines such as "word: synonym synonym", and the
+// words of each synonym.
 func synonymWords(lines ...string) map[string][]string {
 	of := map[string][]string{}
 	for _, line := range lines {

@@ -121,9 +121,9 @@ func (d *demo) answerUntilDone(ctx context.Context, r representative, p *partici
 	}
 }
 
-// answerMail answers each unread message once, as the representative does. A guest whose inbox refuses the answer does not
-// delay the others. If an earlier run has already sent an answer, the second one breaks a rule of
-// its thread, which is no error.
+// answerMail answers each unread message once, as the representative does. A guest whose inbox
+// refuses the answer does not delay the others. If an earlier run has already sent an answer, the
+// second one breaks a rule of its thread, which is no error.
 func (p *participant) answerMail(ctx context.Context, r *representative) error {
 	unread, err := p.box.Messages(ctx, mailbox.MessageFilter{Unread: true})
 	if err != nil {

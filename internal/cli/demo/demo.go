@@ -23,7 +23,8 @@ import (
 )
 
 // stallTimeout is how long the crawl of the small internet may go on without a visit. After it the
-// demo lists the hosts without a result. The whole crawl has no limit: a busy machine needs many minutes.
+// demo lists the hosts without a result. The whole crawl has no limit: a busy machine needs many
+// minutes.
 const stallTimeout = 2 * time.Minute
 
 func Command(a *cli.App) *cobra.Command {

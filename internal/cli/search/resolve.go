@@ -134,8 +134,8 @@ func (a *verbs) proveAgent(ctx context.Context, c *cli.Client, head *cli.LogHead
 	return "does not have it yet", nil
 }
 
-// differsFromLeaf returns what a resolution shows otherwise than the newest entry of the agent's history
-// in the log; "" for nothing.
+// differsFromLeaf returns what a resolution shows otherwise than the newest entry of the agent's
+// history in the log; "" for nothing.
 func differsFromLeaf(r Resolution, leaf registry.HistoryEntry) string {
 	key := did.FormatMultikey(leaf.Agent.PublicKey)
 	switch {
