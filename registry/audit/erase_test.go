@@ -24,6 +24,16 @@ import (
 	"gazetteer/store/boltstore"
 )
 
+// openQuick is open for a log that repeats what fails almost at once.
+func (h *fixture) openQuick(o Options) {
+	h.t.Helper()
+	if err := h.tryOpen(o); err != nil {
+		h.t.Fatal(err)
+	}
+	h.log.retry = time.Millisecond
+	h.run()
+}
+
 // eraseRecord deletes the record of an event, and waits until its content is erased.
 func (h *fixture) eraseRecord(agent, n int) (seq uint64) {
 	h.t.Helper()
@@ -112,8 +122,7 @@ func TestErasureDoesNotWaitForSignature(t *testing.T) {
 			t.Parallel()
 			h := &fixture{t: t, dir: t.TempDir()}
 			lock := newLock(t, openKey(t, h.dir))
-			h.open(Options{Lock: lock.cosigner(t)})
-			h.log.retry = time.Millisecond
+			h.openQuick(Options{Lock: lock.cosigner(t)})
 			h.events(1, 0, 10)
 			before := h.checkpoint()
 			c.stop(h, lock)
@@ -135,8 +144,7 @@ func TestErasureDoesNotWaitForSignature(t *testing.T) {
 			h.shut()
 			h.checkUndeclared(2)
 
-			h.open(Options{Lock: lock.cosigner(t)})
-			h.log.retry = time.Millisecond
+			h.openQuick(Options{Lock: lock.cosigner(t)})
 			if _, halted := h.log.Halted(); !halted {
 				if err := h.log.CheckStore(t.Context()); err != nil {
 					t.Errorf("at the next start: %v", err)
@@ -321,8 +329,7 @@ func TestFailedSyncOfErasureIsRepeated(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, halted %t", file, halted), func(t *testing.T) {
 				t.Parallel()
 				h, syncs := &fixture{t: t, dir: t.TempDir()}, &syncLog{}
-				h.open(Options{sync: syncs.sync})
-				h.log.retry = time.Millisecond
+				h.openQuick(Options{sync: syncs.sync})
 				h.events(1, 0, 10)
 				if halted {
 					h.log.Halt(CauseWitness, errors.New("a witness says otherwise"))
@@ -375,8 +382,7 @@ func TestRecordsDeletedWhileTheyWait(t *testing.T) {
 	defer front.Close()
 	cosigner := lock.cosigner(t)
 	cosigner.URL = front.URL
-	h.open(Options{Lock: cosigner})
-	h.log.retry = time.Millisecond
+	h.openQuick(Options{Lock: cosigner})
 	h.events(1, 0, 2)
 	deaf.Store(true)
 	if _, err := h.store.Apply(t.Context(), event(1, 2)); err != nil {
