@@ -83,6 +83,10 @@ func (r *Request) setActs(fields []string, weights []float32, from, to int, clau
 				polite = part[:skip]
 				part, kept = part[skip:], kept[skip:]
 			}
+			if forbidden[end-1] && len(part) > 0 && !slices.Contains(forbidden[start:end], false) {
+				start = end
+				continue // it only forbids
+			}
 			r.Acts[n] = actOf(polite, part, kept)
 			if e := expressionAt(expressions, end-len(part)); e != nil {
 				r.Acts[n].readIdiom(e, part)

@@ -283,6 +283,36 @@ func findExpressions(fields, lower []string, weights []float32, from int, clause
 	return found
 }
 
+// negates reports whether an expression among the words from start up to end contains a negation
+// itself, so that the words forbid nothing: don't let me forget to pay.
+func negates(found []expression, lower []string, start, end int) bool {
+	negative := false
+	for _, e := range found {
+		if e.length > 1 && e.start >= start && e.start < end {
+			e.own(func(at int) { negative = negative || slices.Contains(negations, lower[at]) })
+		}
+	}
+	return negative
+}
+
+// verbsOfExpressions returns the verbs that the expressions among the words from start up to end
+// stand for: put it online stands for publish and upload.
+func verbsOfExpressions(found []expression, start, end int) (verbs []string) {
+	for _, e := range found {
+		if e.length == 1 || e.start < start || e.start >= end {
+			continue
+		}
+		for i, w := range strings.Fields(e.stands) {
+			u := english.Lookup(w)
+			if !u.Verb || actionOf(w) == 0 || i > 0 && u.Noun && u.NounCount >= u.VerbCount {
+				break
+			}
+			verbs = append(verbs, w)
+		}
+	}
+	return verbs
+}
+
 // addExpressions adds the words that expressions stand for. A request that says the first of them
 // itself needs no other words: convert it to pdf.
 func (r *Request) addExpressions(a analysis.Analyzer, found []expression, fields []string, clauses []int) {

@@ -45,7 +45,11 @@ var (
 // findProhibitions returns the prohibitions in words.
 func findProhibitions(words []string) []prohibitionSpan {
 	var spans []prohibitionSpan
-	for start := 0; start < len(words); {
+	start := 0
+	if s, ok := findCorrection(words); ok {
+		spans, start = append(spans, s), s.end
+	}
+	for start < len(words) {
 		end := endOfPhrase(words, start)
 		if s, ok := findProhibition(words, start, end, len(spans) > 0 || start > 0); ok {
 			if s.end == end && len(s.Verbs) > 0 {
@@ -60,8 +64,12 @@ func findProhibitions(words []string) []prohibitionSpan {
 }
 
 // extendList adds the rest of a list of forbidden acts that commas separate: do not book, pay or
-// cancel anything. Its last act follows "or" or "nor".
+// cancel anything. Its last act follows "or" or "nor". If the first act has its own object, the verbs
+// after the comma are the request: do not cancel it, move or rebook it.
 func (s *prohibitionSpan) extendList(words []string) {
+	if !s.endsWithVerb(words) && (s.end == len(words) || !slices.Contains(alternatives, normalizeWord(words[s.end]))) {
+		return
+	}
 	for end := s.end; end > s.start && end < len(words) && lastRune(words[end-1]) == ","; {
 		start := end
 		end = endOfPhrase(words, start)
@@ -96,6 +104,17 @@ func (s *prohibitionSpan) extendList(words []string) {
 	}
 }
 
+// endsWithVerb reports whether the first phrase of a prohibition ends with its verb: do not book.
+func (s *prohibitionSpan) endsWithVerb(words []string) bool {
+	if s.end-s.start < 2 || !isForbidden(normalizeWord(words[s.end-1])) {
+		return false
+	}
+	before := normalizeWord(words[s.end-2])
+	u := english.Lookup(before)
+	return slices.Contains(negations, before) || slices.Contains(beforeNegation, before) || slices.Contains(alternatives, before) ||
+		before == "to" || u.Adverb && !u.Noun && !u.Verb
+}
+
 // alternatives join the last act of a list of forbidden ones.
 var alternatives = []string{"or", "nor"}
 
@@ -118,6 +137,20 @@ func onlyForbids(words []string) bool {
 	return len(spans) == 1 && spans[0].start == 0 && spans[0].end == len(words) && !spans[0].keep
 }
 
+// forbidsInOrder reports whether words begin with an order not to do something, and do not complain
+// that it is impossible: do not send it, never send it.
+func forbidsInOrder(words []string) bool {
+	for i, w := range lowerWords(words) {
+		switch {
+		case w == "don't" || w == "dont" || w == "never" || w == "not" && i > 0 && normalizeWord(words[i-1]) == "do":
+			return i+1 < len(words) && isForbidden(normalizeWord(words[i+1])) && english.Lookup(normalizeWord(words[i+1])).Verb
+		case !slices.Contains(beforeNegation, w):
+			return false
+		}
+	}
+	return false
+}
+
 // endOfPhrase returns the end of the phrase that begins at start: after a comma or another mark, or
 // before "but".
 func endOfPhrase(words []string, start int) int {
@@ -131,6 +164,22 @@ func endOfPhrase(words []string, start int) int {
 		}
 	}
 	return len(words)
+}
+
+// corrections take back what is said before them: cancel it, no wait, show it.
+var corrections = [][]string{{"no", "wait"}, {"wait", "no"}, {"scratch", "that"}}
+
+// findCorrection returns what a request takes back.
+func findCorrection(words []string) (prohibitionSpan, bool) {
+	for i := 1; i+2 < len(words); i++ {
+		if strings.ContainsAny(lastRune(words[i-1]), ",;:.!?—–-") && slices.ContainsFunc(corrections, func(c []string) bool { return slices.Equal(c, lowerWords(words[i:i+2])) }) {
+			s := prohibitionSpan{end: i + 2}
+			first := strings.Fields(strings.ToLower(tokens.PrepareName(words[0]))) // cancel_order
+			s.Verbs = forbiddenVerbs(append(append([]string{"not"}, first...), lowerWords(words[1:i])...))
+			return s, len(s.Verbs) > 0
+		}
+	}
+	return prohibitionSpan{}, false
 }
 
 // findProhibition looks for a prohibition in one phrase. After another phrase, "only the price"
@@ -161,7 +210,7 @@ func findProhibition(words []string, start, end int, follows bool) (prohibitionS
 		for from > 0 && slices.Contains(beforeNegation, lower[from-1]) {
 			from--
 		}
-		if w == "nothing" && from > 0 && len(forbiddenVerbs(lower[from-1:from])) > 0 {
+		if (w == "nothing" || w == "none") && from > 0 && len(forbiddenVerbs(lower[from-1:from])) > 0 {
 			from-- // delete nothing
 		}
 		p := Prohibition{Verbs: forbiddenVerbs(lower[from:])}
@@ -208,7 +257,7 @@ func forbiddenVerbs(words []string) []string {
 // forbidsWord reports whether a word expresses the prohibition, not its object.
 func (s prohibitionSpan) forbidsWord(word string) bool {
 	return slices.Contains(negations, word) || slices.Contains(beforeNegation, word) || slices.Contains(everything, word) ||
-		slices.Contains(readOnlyWords, word) || word == "only" || slices.Contains(s.Verbs, baseVerb(word)) || slices.ContainsFunc(english.Base(word), func(b string) bool { return slices.Contains(s.Verbs, b) })
+		slices.Contains(readOnlyWords, word) || word == "only" || word == "wait" || slices.Contains(s.Verbs, baseVerb(word)) || slices.ContainsFunc(english.Base(word), func(b string) bool { return slices.Contains(s.Verbs, b) })
 }
 
 // The weights of words that are not the main content of a request.

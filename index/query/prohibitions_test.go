@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"gazetteer/index/tokens"
+	"gazetteer/protocol/effect"
 )
 
 func TestProhibitionsAreNoGoals(t *testing.T) {
@@ -28,6 +29,29 @@ func TestProhibitionsAreNoGoals(t *testing.T) {
 		{"hire a canoe and send the receipt to the club", "hire", "", 2},
 		{"do not forget to water the plants", "", "", 1},
 		{"find a cabin, do not book it, and check the weather there", "find", "book", 2},
+		// What follows a prohibition with an object of its own is the request.
+		{"please don't cancel the flight, rebook or move it to May", "rebook", "cancel", 1},
+		{"don't pay the order, exchange or return it", "", "pay", 1},
+		{"never pay the order, return or exchange it", "return", "pay", 1},
+		{"don't delete the mail, archive or print it", "", "delete mail", 1},
+		{"Don't send the mail, save or print it", "save", "send mail", 1},
+		{"look at my order: don't cancel it, exchange or return the shoes", "look at", "cancel", 1},
+		{"find a hotel but do not cancel the old one, move or extend it", "find", "cancel", 1},
+		{"book a room, don't pay now, reserve or hold it", "book", "pay", 1},
+		{"don't cancel the flight, or move it", "", "cancel move", 1},
+		// A request that only forbids wants none of what it forbids.
+		{"don't book, pay or cancel anything", "", "book pay cancel", 1},
+		{"why can't I cancel, change or refund my order", "", "", 1},
+		{"cannot cancel my berth", "", "", 1},
+		{"don't let me forget to pay the rent", "", "", 1},
+		// Expressions in a prohibition.
+		{"sell my bike, don't put it on the market yet", "sell", "put create", 1},
+		{"find a tenant but don't put it online yet", "find", "put publish upload", 1},
+		{"check my subscription, do not stop it from renewing", "check", "stop renew cancel", 1},
+		{"compare gyms, and do not quit my gym", "compare", "quit cancel", 1},
+		{"write the report, and don't give him access to it", "write", "give grant", 1},
+		{"list_orders, cancel none", "list", "cancel", 1},
+		{"cancel_order, no wait, just show the order", "", "cancel", 1},
 	} {
 		r := ParseRequest(a, c.text)
 		var verbs []string
@@ -42,6 +66,28 @@ func TestProhibitionsAreNoGoals(t *testing.T) {
 		}
 		if slices.ContainsFunc(r.Words, func(w Word) bool { return w.Asked == "please" }) {
 			t.Errorf("%s: looks for please", c.text)
+		}
+	}
+}
+
+// What a prohibition forbids is not looked for, in whatever words: the expression, its verb, or a
+// verb that it has the request end something with.
+func TestForbiddenActsAreNotLookedFor(t *testing.T) {
+	a, err := tokens.NewAnalyzer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, not := range map[string]string{
+		"sell my bike, don't put it on the market yet": "listing", "find a tenant but don't put it online yet": "publish", "check my subscription, do not stop it from renewing": "cancel",
+		"compare gyms, and do not quit my gym": "cancel", "write the report, and don't give him access to it": "grant",
+	} {
+		if all := meanings(ParseRequest(a, text)); slices.ContainsFunc(all, func(form string) bool { return tokens.StemOf(form) == tokens.StemOf(not) }) {
+			t.Errorf("%s looks for %q", text, all)
+		}
+	}
+	for _, text := range []string{"don't book, pay or cancel anything", "never cancel my berth", "list_orders, cancel none", "cancel_order, no wait, just show the order", "don't pay the order, exchange it"} {
+		if act := ParseRequest(a, text).Act; act.Ends || act.Wanted == effect.End || act.Verb == "pay" {
+			t.Errorf("%s: the act is %+v", text, act)
 		}
 	}
 }

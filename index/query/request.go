@@ -57,10 +57,19 @@ func ParseRequest(a analysis.Analyzer, text string) Request {
 	expressions := findExpressions(fields, lower, weights, from, clauses)
 	forbidden := make([]bool, to) // words of prohibitions
 	for _, s := range findProhibitions(fields[from:to]) {
-		if s.end-s.start == to-from {
-			continue // the request contains nothing else
+		whole := s.end-s.start == to-from // the request contains nothing else
+		if negates(expressions, lower, from+s.start, from+s.end) || whole && (!forbidsInOrder(fields[from:to]) || renounces(lower[from:])) {
+			continue
 		}
 		p := s.Prohibition
+		if p.Verbs = appendNew(p.Verbs, verbsOfExpressions(expressions, from+s.start, from+s.end)); whole {
+			p.Text = strings.Join(fields[from:to], " ")
+			r.Prohibitions = append(r.Prohibitions, p)
+			for i := from; i < to; i++ {
+				forbidden[i] = true
+			}
+			break
+		}
 		p.Text = strings.Join(fields[from+s.start:from+s.end], " ")
 		r.Prohibitions = append(r.Prohibitions, p)
 		for i := s.start; i < s.end && !s.keep; i++ {
@@ -101,6 +110,7 @@ func ParseRequest(a analysis.Analyzer, text string) Request {
 		}
 	}
 	r.addPhrases(a)
+	expressions = slices.DeleteFunc(expressions, func(e expression) bool { return forbidden[e.start] })
 	r.addExpressions(a, expressions, fields, clauses)
 	r.addQuestions(a, fields, from, clauses)
 	r.addQuantities(a, lower, fields, clauses, from)

@@ -65,9 +65,10 @@ func isLetters(s string) bool {
 }
 
 // statesInability reports whether the i-th word says what somebody cannot do, which is not a prohibition: I
-// can't come, cancel it.
+// can't come, cancel it; why can't I cancel it.
 func statesInability(words []string, i int) bool {
-	return i > 0 && (words[i-1] == "i" || words[i-1] == "we") && slices.Contains(inabilities, words[i])
+	isSpeaker := func(at int) bool { return at >= 0 && at < len(words) && (words[at] == "i" || words[at] == "we") }
+	return slices.Contains(inabilities, words[i]) && (isSpeaker(i-1) || isSpeaker(i+1))
 }
 
 var inabilities = strings.Fields("can't cannot couldn't")
