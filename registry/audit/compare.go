@@ -21,7 +21,8 @@ type StoreComparison struct {
 	Records int64 // records of the store that are leaves
 	Waiting int64 // records that the log has yet to read
 	Lost    int64 // leaves of records whose loss the operator has accepted
-	// Undeclared are erased leaves whose record the store has deleted, and that no leaf declares yet.
+	// Undeclared are erased leaves whose record the store has deleted, or whose loss the operator has
+	// accepted, and that no leaf declares yet.
 	Undeclared int64
 }
 
@@ -190,12 +191,13 @@ func (c *comparison) compareLeaves(progress func(done, total int64)) error {
 }
 
 // compareErased compares the erased leaves that no leaf declares with the deletions of the store
-// that the log has yet to read: only those will be declared.
+// that the log has yet to read. It will declare only those, and the ones whose loss the operator has
+// accepted.
 func (c *comparison) compareErased() error {
 	valid := c.state.isValidIn(c.store)
 	for _, index := range slices.Sorted(maps.Keys(c.erased)) {
 		key := c.erased[index]
-		if c.changed[key] {
+		if c.changed[key] || index < c.state.Lost {
 			c.result.Undeclared++
 			continue
 		}

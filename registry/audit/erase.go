@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,169 +45,359 @@ func (l *Log) eraseWhile(ctx context.Context, delay time.Duration, waits func(co
 		defer stop()
 		ended <- waits(ctx)
 	}()
-	pause := l.retry
-	for err := wait.For(erasing, delay); err == nil; err = wait.For(erasing, pause) {
-		err := l.eraseAhead(erasing)
-		if err == nil || errors.Is(err, store.ErrClosed) {
-			break // ctx has ended, or Run is about to end
-		}
-		l.log.Error("the log could not erase the content of a deleted record, trying again", "dir", l.dir, "error", err, "pause", pause)
-		pause = min(2*pause, retryMost)
+	if wait.For(erasing, delay) == nil {
+		l.eraseAhead(erasing)
 	}
 	return <-ended
 }
 
-// eraseLinger is how long a deletion waits for others, with which it shares two syncs.
-const eraseLinger = 20 * time.Millisecond
+const (
+	// eraseLinger is how long a deletion waits for others, with which it shares two syncs.
+	eraseLinger = 20 * time.Millisecond
+	// maxUnerased is the maximum number of deleted records whose content cannot be erased, and that
+	// the log passes over.
+	maxUnerased = 1 << 16
+)
 
-// eraseAhead erases the content of records as the store deletes them, until ctx ends. It does not
-// move the log's cursor: the log reads the deletions again, and declares them.
-func (l *Log) eraseAhead(ctx context.Context) error {
+// eraseAhead erases the content of records as the store deletes them, until ctx ends or the store is
+// closed. It does not move the log's cursor: the log reads the deletions again, and declares them.
+// After an error it retries at intervals, and erases other records meanwhile.
+func (l *Log) eraseAhead(ctx context.Context) {
+	for pause := l.retry; ; pause = min(2*pause, retryMost) {
+		err := l.eraseAgain()
+		if err == nil {
+			err = l.eraseDeleted(ctx, false)
+		}
+		if err == nil || errors.Is(err, store.ErrClosed) {
+			return // ctx has ended, or Run is about to end
+		}
+		l.log.Error("the log could not erase the content of a deleted record, trying again", "dir", l.dir, "error", err, "pause", pause)
+		waiting, stop := context.WithTimeout(ctx, pause)
+		if err := l.eraseDeleted(waiting, true); err != nil {
+			l.log.Debug("the log erases nothing until it tries again", "dir", l.dir, "error", err)
+		}
+		<-waiting.Done()
+		stop()
+	}
+}
+
+// eraseDeleted erases the content of records as the store deletes them, until ctx ends. passing
+// means that it passes over records that cannot be erased; otherwise it returns the first error.
+func (l *Log) eraseDeleted(ctx context.Context, passing bool) error {
 	for {
 		var damaged damagedRecords
-		err := follow.ReadBatches(ctx, l.store, l.erased.Cursor(), follow.BatchOptions{Linger: eraseLinger, Damaged: damaged.noteDamage}, func(batch []store.Record, upTo store.Cursor) error {
-			return l.eraseBatch(batch, upTo, &damaged)
+		err := follow.ReadBatches(ctx, l.store, l.eraseCursor(), follow.BatchOptions{Linger: eraseLinger, Damaged: damaged.noteDamage}, func(batch []store.Record, upTo store.Cursor) error {
+			err := l.eraseBatch(batch, upTo, &damaged)
+			if passing && l.eraseCursor() == upTo {
+				return nil
+			}
+			return err
 		})
 		if !errors.Is(err, store.ErrCursorGone) {
 			return err
 		}
-		l.erased.MoveTo(store.Cursor{})
+		l.resetErased(store.Cursor{})
 	}
 }
 
-// eraseBatch erases the leaves of the deleted records of a batch. A leaf that cannot be erased does
-// not keep the others.
+// eraseBatch erases the leaves of the deleted records of a batch.
 func (l *Log) eraseBatch(records []store.Record, upTo store.Cursor, damaged *damagedRecords) error {
 	l.writing.Lock()
 	defer l.writing.Unlock()
-	b := l.newBatch()
-	var failed error
+	deleted := map[string]uint64{}
 	for _, r := range records {
-		if damaged.takeError(r) != nil || !r.Deleted || !l.isLeaf(r.Key) {
-			continue
-		}
-		if _, _, err := l.eraseKey(b, r.Key, l.salter.tablePlace(r.Key)); err != nil && failed == nil {
-			failed = fmt.Errorf("%w: %w", errErase, err)
+		if damaged.takeError(r) == nil && r.Deleted && l.isLeaf(r.Key) {
+			deleted[r.Key] = r.Seq
 		}
 	}
-	if err := l.eraseLeaves(b.erased); err != nil {
-		return err
+	noted, err := l.eraseRecords(deleted)
+	if noted {
+		l.moveErased(upTo)
 	}
-	if failed != nil {
-		l.setEraseError(failed)
-		return failed
-	}
-	l.moveErased(upTo)
-	return nil
+	return err
 }
 
-// eraseLeaves erases the content of leaves, given by their keys.
-func (l *Log) eraseLeaves(keys map[int64]string) error {
-	err := l.leaves.eraseContent(slices.Sorted(maps.Keys(keys)))
+// eraseAgain tries to erase the records that could not be erased before.
+func (l *Log) eraseAgain() error {
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	l.mu.Lock()
+	deleted := maps.Clone(l.unerased)
+	l.mu.Unlock()
+	if len(deleted) == 0 {
+		return nil
+	}
+	_, err := l.eraseRecords(deleted)
+	l.moveErased(l.eraseCursor())
+	return err
+}
+
+// eraseRecords erases the leaves of deleted records, given with the sequences of their deletions. A
+// record that cannot be erased does not keep the others; it is noted, to be erased later. noted is
+// false if too many are noted already.
+func (l *Log) eraseRecords(deleted map[string]uint64) (noted bool, err error) {
+	b, failed := l.newBatch(), map[string]uint64{}
+	for key, seq := range deleted {
+		if _, _, keyErr := l.eraseKey(b, key, l.salter.tablePlace(key)); keyErr != nil {
+			failed[key], err = seq, fmt.Errorf("%w: %w", errErase, keyErr)
+		}
+	}
+	left, leafErr := l.eraseLeaves(b.erased)
+	for _, key := range left {
+		failed[key] = deleted[key]
+	}
+	err = cmp.Or(leafErr, err)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for key := range deleted {
+		if _, again := failed[key]; !again {
+			delete(l.unerased, key)
+		} else if _, before := l.unerased[key]; before {
+			delete(failed, key) // keeps the sequence of its first deletion
+		}
+	}
+	noted = len(l.unerased)+len(failed) <= maxUnerased
+	if noted {
+		maps.Copy(l.unerased, failed)
+	}
+	l.setEraseError(err)
+	return noted, err
+}
+
+// eraseLeaves erases the content of leaves, given by their keys. It returns those that it could not
+// erase.
+func (l *Log) eraseLeaves(keys map[int64]string) (left map[int64]string, err error) {
+	left, marked, err := l.leaves.eraseContent(keys)
 	if err != nil {
 		err = fmt.Errorf("%w: %w", errErase, err)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	maps.Copy(l.undeclared, keys) // after an error, some of them may be erased
-	l.eraseErr = err
-	return err
+	for index, key := range keys {
+		if _, failed := left[index]; !failed || marked[index] { // after a failed sync, it may be erased
+			l.undeclared[index] = key
+		}
+	}
+	l.setEraseError(err)
+	return left, err
 }
 
+// setEraseError records the reason why content cannot be erased. Nil counts if no record is left.
+// The caller holds mu.
 func (l *Log) setEraseError(err error) {
+	if err != nil || len(l.unerased) == 0 {
+		l.eraseErr = err
+	}
+}
+
+// forgetUnerased drops records that the log has appended: it has erased what is deleted.
+func (l *Log) forgetUnerased(keys []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.eraseErr = err
+	for _, key := range keys {
+		delete(l.unerased, key)
+	}
+	l.setEraseError(nil)
 }
 
-// moveErased moves the position of the erasures forward.
+// isUnerased reports whether the content of a deleted record could not be erased.
+func (l *Log) isUnerased(key string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, unerased := l.unerased[key]
+	return unerased
+}
+
+// eraseCursor returns the position up to which deletions were read. The content of all records
+// deleted before it is erased, except that of the unerased ones.
+func (l *Log) eraseCursor() store.Cursor {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.eraseRead
+}
+
+// moveErased moves the position of the erasures forward. The reported position is before the first
+// deletion of a record that is not erased.
 func (l *Log) moveErased(to store.Cursor) {
-	if at := l.erased.Cursor(); at.Store != to.Store || at.Incarnation != to.Incarnation || at.Seq < to.Seq {
-		l.erased.MoveTo(to)
+	l.mu.Lock()
+	if at := l.eraseRead; at.Store != to.Store || at.Incarnation != to.Incarnation || at.Seq < to.Seq {
+		l.eraseRead = to
 	}
+	done := l.eraseRead
+	for _, seq := range l.unerased {
+		done.Seq = min(done.Seq, seq-1)
+	}
+	l.mu.Unlock()
+	l.erased.MoveTo(done)
+}
+
+// resetErased sets the position of the erasures.
+func (l *Log) resetErased(to store.Cursor) {
+	l.mu.Lock()
+	l.eraseRead = to
+	l.mu.Unlock()
+	l.erased.MoveTo(to)
 }
 
 // finishErasures completes the erasures that a crash interrupted, and writes undeclared ones again:
 // the program may have ended after a sync of them failed.
 func (l *Log) finishErasures(found *erasedScan) error {
 	l.undeclared = found.listUndeclared()
-	again := slices.Concat(found.unfinished, slices.Collect(maps.Keys(l.undeclared)))
-	slices.Sort(again)
+	again := maps.Clone(l.undeclared)
+	maps.Copy(again, found.unfinished)
 	l.leaves.mu.Lock()
-	for _, index := range again {
+	for index := range again {
 		l.leaves.unsynced[index] = true
 	}
 	l.leaves.mu.Unlock()
 	if l.state.isValidIn(l.store) {
-		l.erased.MoveTo(l.state.storeCursor())
+		l.resetErased(l.state.storeCursor())
 	}
-	return l.leaves.eraseContent(slices.Compact(again))
+	_, _, err := l.leaves.eraseContent(again)
+	return err
 }
 
-// checkUndeclared refuses a store that still has a record whose leaf is erased and undeclared: the
-// store is from before the deletion, so that no leaf would ever declare the erasure.
+// checkUndeclared refuses a store that has neither deleted the record of an erased, undeclared leaf
+// nor written it again since: the store is from before the deletion, or even from before the record,
+// so that no leaf would ever declare the erasure. If the loss is accepted, the leaves of records
+// that the store still has are declared when the log reads those records again; the others are
+// orphans, which the log declares by itself.
 func (l *Log) checkUndeclared(ctx context.Context) error {
+	l.orphans = map[int64]string{}
 	valid := l.state.isValidIn(l.store)
+	var missing []int64
 	for _, index := range slices.Sorted(maps.Keys(l.undeclared)) {
-		key := l.undeclared[index]
-		r, err := l.store.Get(ctx, key)
+		r, err := l.store.Get(ctx, l.undeclared[index])
 		switch {
-		case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrCorrupt):
+		case errors.Is(err, store.ErrNotFound):
+			missing = append(missing, index)
+		case errors.Is(err, store.ErrCorrupt): // says nothing of the store's age
 		case err != nil:
 			return err
 		case valid && r.Seq > l.state.Seq: // deleted, and written again
+		case index < l.state.Lost:
 		default:
-			return l.stopForLoss(LogEntry{Index: index, Key: key}, "the store still has it although its leaf is erased")
+			return l.loseUndeclared(ctx, index, "the store still has it although its leaf is erased")
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	deleted, err := l.deletedSince(ctx)
+	if err != nil {
+		return err
+	}
+	for _, index := range missing {
+		key := l.undeclared[index]
+		switch {
+		case deleted[key]:
+		case index < l.state.Lost:
+			l.orphans[index] = key
+		default:
+			return l.loseUndeclared(ctx, index, "its leaf is erased, but the store has neither the record nor its deletion")
 		}
 	}
 	return nil
 }
 
-// eraseContent overwrites the content of leaves in place. The rows are marked and synced first, so
-// that an interrupted erasure can be repeated. After a failed sync, the system may show bytes that
-// are not on disk, so that the next call writes them again.
-func (l *leaves) eraseContent(indexes []int64) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	var marked []row
-	for _, index := range indexes {
-		r, err := l.readRow(index)
-		if err != nil {
-			return err
-		}
-		if r.flags&flagErased != 0 && !l.unsynced[index] {
-			continue
-		}
-		key, _, err := l.readContent(index, r)
-		if err != nil {
-			return err
-		}
-		r.flags |= flagErased
-		r.sum = crc32.Checksum([]byte(key), castagnoli)
-		l.unsynced[index] = true
-		if _, err := l.rows.WriteAt(r.appendTo(nil), index*rowBytes); err != nil {
-			return err
-		}
-		marked = append(marked, r)
+// loseUndeclared stops the log because of an erased leaf. If the operator has accepted the loss, it
+// checks again.
+func (l *Log) loseUndeclared(ctx context.Context, index int64, what string) error {
+	if err := l.stopForLoss(LogEntry{Index: index, Key: l.undeclared[index]}, what); err != nil {
+		return err
 	}
-	if len(marked) == 0 {
+	return l.checkUndeclared(ctx)
+}
+
+// declareOrphans appends the leaves that declare the erasures of which the store knows nothing. A
+// tree from an older copy is grown first.
+func (l *Log) declareOrphans(ctx context.Context) error {
+	if len(l.orphans) == 0 || l.state.Size < l.mustReach() {
 		return nil
 	}
-	if err := l.sync(l.rows); err != nil {
-		return err
-	}
-	for _, r := range marked {
-		if _, err := l.entries.WriteAt(make([]byte, r.leafLen), r.offset+int64(r.keyLen)); err != nil {
-			return err
+	declared := map[string]bool{}
+	var records []store.Record
+	for _, index := range slices.Sorted(maps.Keys(l.orphans)) {
+		key, undeclared := l.undeclared[index]
+		if undeclared && !declared[key] {
+			declared[key] = true
+			records = append(records, store.Record{Key: key, Deleted: true})
 		}
 	}
-	if err := l.sync(l.entries); err != nil {
+	at := store.Cursor{Store: l.state.Store, Incarnation: l.state.Incarnation, Seq: l.state.Seq}
+	if _, err := l.appendRecords(records, at, true); err != nil {
 		return err
 	}
-	for _, index := range indexes {
+	l.orphans = nil
+	return l.publishCheckpoint(ctx)
+}
+
+// eraseContent overwrites the content of leaves in place, given by their keys. The rows are marked
+// and synced first, so that an interrupted erasure can be repeated. After a failed sync, the system
+// may show bytes that are not on disk, so that the next call writes them again. A leaf that cannot
+// be erased does not keep the others. left are the leaves whose content may still be there, marked
+// those whose rows were written.
+func (l *leaves) eraseContent(keys map[int64]string) (left map[int64]string, marked map[int64]bool, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	left, marked = map[int64]string{}, map[int64]bool{}
+	fail := func(index int64, cause error) { left[index], err = keys[index], cmp.Or(err, cause) }
+	rows := map[int64]row{}
+	for _, index := range slices.Sorted(maps.Keys(keys)) {
+		r, erased, rowErr := l.readErasable(index, keys[index])
+		if rowErr != nil {
+			fail(index, rowErr)
+			continue
+		}
+		if erased {
+			continue
+		}
+		r.flags |= flagErased
+		r.sum = crc32.Checksum([]byte(keys[index]), castagnoli)
+		l.unsynced[index], marked[index] = true, true
+		if _, writeErr := l.rows.WriteAt(r.appendTo(nil), index*rowBytes); writeErr != nil {
+			fail(index, writeErr)
+			continue
+		}
+		rows[index] = r
+	}
+	if len(rows) == 0 {
+		return left, marked, err
+	}
+	if syncErr := l.sync(l.rows); syncErr != nil {
+		return keys, marked, cmp.Or(err, syncErr)
+	}
+	for index, r := range rows {
+		if _, writeErr := l.entries.WriteAt(make([]byte, r.leafLen), r.offset+int64(r.keyLen)); writeErr != nil {
+			fail(index, writeErr)
+			delete(rows, index)
+		}
+	}
+	if syncErr := l.sync(l.entries); syncErr != nil {
+		return keys, marked, cmp.Or(err, syncErr)
+	}
+	for index := range rows {
 		delete(l.unsynced, index)
 	}
-	return nil
+	return left, marked, err
+}
+
+// readErasable returns the row of a leaf whose content is to be erased, and whether it is erased
+// already. Damaged content can be erased: the row shows where it is, if the key before it is that of
+// the record. The caller holds mu.
+func (l *leaves) readErasable(index int64, key string) (r row, erased bool, err error) {
+	if r, err = l.readRow(index); err != nil {
+		return row{}, false, err
+	}
+	name, err := l.readKey(r)
+	if err != nil {
+		return row{}, false, err
+	}
+	erased = r.flags&flagErased != 0
+	if name != key || erased && r.sum != crc32.Checksum([]byte(key), castagnoli) {
+		return row{}, false, l.damagedContent(index, r)
+	}
+	return r, erased && !l.unsynced[index], nil
 }
 
 // isWiped reports whether the bytes of an erased leaf were overwritten.
@@ -233,28 +424,28 @@ func (l *leaves) readKey(r row) (string, error) {
 // An erasedScan finds, in the rows of a whole log, the erased leaves that need work.
 type erasedScan struct {
 	leaves     *leaves
-	unfinished []int64                     // marked as erased, with bytes that still exist
+	unfinished map[int64]string            // keys by number: marked as erased, with bytes that still exist
 	undeclared map[uint32]map[int64]string // keys by number, by the hash of the key
 }
 
 func newErasedScan(l *leaves) *erasedScan {
-	return &erasedScan{leaves: l, undeclared: map[uint32]map[int64]string{}}
+	return &erasedScan{leaves: l, unfinished: map[int64]string{}, undeclared: map[uint32]map[int64]string{}}
 }
 
 // addRow takes the rows in order. A leaf of a deletion declares all erased leaves of its key before
 // it.
 func (s *erasedScan) addRow(index int64, r row) error {
 	if r.flags&flagErased != 0 {
+		key, err := s.leaves.readKey(r)
+		if err != nil {
+			return err
+		}
 		done, err := s.leaves.isWiped(r)
 		if err != nil {
 			return err
 		}
 		if !done {
-			s.unfinished = append(s.unfinished, index)
-		}
-		key, err := s.leaves.readKey(r)
-		if err != nil {
-			return err
+			s.unfinished[index] = key
 		}
 		if s.undeclared[r.keyHash] == nil {
 			s.undeclared[r.keyHash] = map[int64]string{}

@@ -22,6 +22,8 @@ import (
 	"gazetteer/registry/audit/checkpoint"
 	"gazetteer/store"
 	"gazetteer/store/boltstore"
+
+	"golang.org/x/mod/sumdb/tlog"
 )
 
 // openQuick is open for a log that repeats what fails almost at once.
@@ -290,6 +292,212 @@ func TestErasedLeafWithoutDeletion(t *testing.T) {
 	}
 }
 
+// TestLostErasureIsDeclared accepts the loss of records whose erasure no leaf declares yet, because
+// the store is from before the deletion, or from before the record. The loss stays accepted while the
+// log is halted, and the log declares the erasure when it signs again.
+func TestLostErasureIsDeclared(t *testing.T) {
+	for name, c := range map[string]struct {
+		n      int // of the event
+		reason string
+		leaves int64
+	}{
+		"from before the deletion": {3, "leaf 3 is the record agent/AIR-0001/000003, and the store still has it although its leaf is erased", 14},
+		"from before the record":   {10, "leaf 10 is the record agent/AIR-0001/000010, and its leaf is erased, but the store has neither the record nor its deletion", 13},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newFixture(t)
+			h.events(1, 0, 10)
+			h.shut()
+			backup := h.save("store")
+			h.open(Options{})
+			h.events(1, 10, 11)
+			before := h.checkpoint()
+			h.log.Halt(CauseWitness, errors.New("a witness says otherwise"))
+			h.eraseRecord(1, c.n)
+			h.shut()
+			h.restore(backup, "store")
+			start := func(o Options) error {
+				t.Helper()
+				if err := h.tryOpen(o); err != nil {
+					t.Fatal(err)
+				}
+				return h.log.CheckStore(t.Context())
+			}
+			stop := func() {
+				t.Helper()
+				if err := errors.Join(h.log.Close(), h.store.Close()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := start(Options{}); !errors.Is(err, ErrFork) || !strings.Contains(err.Error(), c.reason) {
+				t.Errorf("it says %v", err)
+			}
+			stop()
+			if err := start(Options{AcceptLoss: true}); err != nil {
+				t.Errorf("the loss is accepted: %v", err)
+			}
+			stop()
+			if err := start(Options{}); err != nil {
+				t.Errorf("the loss was accepted at the last start: %v", err)
+			}
+			stop()
+			if r, problems := h.compare(); len(problems) > 0 || r.Undeclared != 1 {
+				t.Errorf("compared: %+v, %q", r, problems)
+			}
+			h.open(Options{})
+			if err := h.log.Resume(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			h.apply(event(2, 0))
+			if r := h.check(before); r.Erased != 1 || r.N != c.leaves {
+				t.Errorf("verified: %+v", r)
+			}
+			h.shut()
+			h.checkUndeclared(0)
+		})
+	}
+}
+
+// eventually waits until a condition holds.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(2 * time.Minute); !holds(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal(what)
+		}
+	}
+}
+
+// haltBefore opens a log with ten leaves that is halted, and tries erasures again after a pause.
+func haltBefore(t *testing.T, retry time.Duration) *fixture {
+	t.Helper()
+	h := newFixture(t)
+	h.events(1, 0, 10)
+	h.shut()
+	if err := h.tryOpen(Options{}); err != nil {
+		t.Fatal(err)
+	}
+	h.log.retry = retry
+	h.log.Halt(CauseWitness, errors.New("a witness says otherwise"))
+	h.run()
+	return h
+}
+
+// TestDamagedContentIsErased deletes records whose content, or the hash of it, is damaged: it is
+// erased all the same.
+func TestDamagedContentIsErased(t *testing.T) {
+	t.Parallel()
+	h := haltBefore(t, time.Millisecond)
+	entries := filepath.Join(h.dir, "log", entriesFile)
+	content, err := os.ReadFile(entries)
+	if err != nil {
+		t.Fatal(err)
+	}
+	flip(t, entries, int64(bytes.Index(content, []byte(`"n":3,`)))-5)
+	flip(t, filepath.Join(h.dir, "log", hashesFile), tlog.StoredHashIndex(0, 4)*tlog.HashSize)
+	if _, err := h.log.Entry(t.Context(), 3); !errors.Is(err, ErrDamaged) {
+		t.Fatalf("the content is not damaged: %v", err)
+	}
+	h.eraseRecord(1, 3)
+	h.eraseRecord(1, 4)
+	if s := h.log.Status(); s.Undeclared != 2 || s.Unerased != 0 || s.EraseErr != nil {
+		t.Errorf("in the end: %+v", s)
+	}
+	if _, err := h.log.Entry(t.Context(), 3); err != nil {
+		t.Errorf("the erased leaf: %v", err)
+	}
+	h.shut()
+}
+
+// TestErasurePassesOverDamage deletes a record whose leaf cannot be found, and more than a batch
+// later another one: it is erased, but nobody is told that everything is, until the first one is.
+func TestErasurePassesOverDamage(t *testing.T) {
+	t.Parallel()
+	h := haltBefore(t, time.Millisecond)
+	damage := func() { flip(t, filepath.Join(h.dir, "log", rowsFile), 3*rowBytes+20) }
+	damage()
+	first, err := h.store.Apply(t.Context(), store.Delete(eventKey(1, 3)), store.Delete(eventKey(1, 4)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var others []store.Write
+	for n := range 1500 {
+		others = append(others, store.Put("count/"+strconv.Itoa(n), nil))
+	}
+	last, err := h.store.Apply(t.Context(), append(others, store.Delete(eventKey(1, 5)))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int{4, 5} {
+		eventually(t, "another record is not erased", func() bool { return !h.hasContent(1, n) })
+	}
+	if at := h.log.ErasedTo().Seq; at >= first-1 || !h.hasContent(1, 3) {
+		t.Errorf("everything up to write %d is said to be erased; write %d is not", at, first-1)
+	}
+	if s := h.log.Status(); s.Unerased != 1 || !errors.Is(s.EraseErr, ErrDamaged) {
+		t.Errorf("meanwhile: %+v", s)
+	}
+	damage() // repairs it
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	if err := h.log.WaitErased(ctx, last); err != nil || h.hasContent(1, 3) {
+		t.Errorf("after the repair: %v", err)
+	}
+	if s := h.log.Status(); s.Unerased != 0 || s.EraseErr != nil {
+		t.Errorf("after the repair: %+v", s)
+	}
+	if err := h.log.Resume(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.log.WaitFor(t.Context(), last); err != nil {
+		t.Fatal(err)
+	}
+	if r := h.check(); r.Erased != 3 {
+		t.Errorf("verified: %+v", r)
+	}
+	left, _, err := h.log.leaves.eraseContent(map[int64]string{0: "another", 1: eventKey(1, 1)})
+	if _, failed := left[0]; !errors.Is(err, ErrDamaged) || !failed || len(left) != 1 || !h.hasContent(1, 0) || h.hasContent(1, 1) {
+		t.Errorf("a leaf of another record, and one that can be erased: left %v, %v", left, err)
+	}
+	h.shut()
+}
+
+// TestUnerasedRecordWrittenAgain writes a record again before the content of the deleted one could
+// be erased: it is erased and declared before the log has the new one.
+func TestUnerasedRecordWrittenAgain(t *testing.T) {
+	t.Parallel()
+	h := haltBefore(t, time.Hour)
+	damage := func() { flip(t, filepath.Join(h.dir, "log", rowsFile), 3*rowBytes+20) }
+	damage()
+	if _, err := h.store.Apply(t.Context(), store.Delete(eventKey(1, 3))); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the failed erasure is not noted", func() bool { return h.log.Status().Unerased == 1 })
+	seq, err := h.store.Apply(t.Context(), store.Put(eventKey(1, 3), []byte(`{"event":"written again"}`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	damage() // repairs it
+	if err := h.log.Resume(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.log.WaitFor(t.Context(), seq); err != nil {
+		t.Fatal(err)
+	}
+	if h.hasContent(1, 3) {
+		t.Error("the log has the content of the deleted record")
+	}
+	if r := h.check(); r.Erased != 1 || r.N != 12 {
+		t.Errorf("verified: %+v", r)
+	}
+	if s := h.log.Status(); s.Unerased != 0 || s.EraseErr != nil || h.log.ErasedTo().Seq < seq {
+		t.Errorf("in the end: %+v", s)
+	}
+	h.shut()
+	h.checkUndeclared(0)
+}
+
 // A syncLog records the syncs of erasures, and lets one fail.
 type syncLog struct {
 	fails atomic.Pointer[string] // the file whose next sync fails
@@ -404,13 +612,22 @@ func TestRecordsDeletedWhileTheyWait(t *testing.T) {
 			t.Errorf("the log has the content of event %d", n)
 		}
 	}
+	for e, err := range h.log.Find(t.Context(), eventKey(1, 3)) {
+		if err != nil || !e.Deleted {
+			t.Errorf("event 3 was deleted before it was appended, and has the leaf %+v, %v", e, err)
+		}
+	}
 	h.check()
 	h.shut()
 	h.checkUndeclared(0)
 }
 
+// erasuresMost is the maximum number of erasures of a process before it is killed.
+const erasuresMost = 40
+
 // eraseUntilKilled follows a store while the lock of the log is silent, and deletes the events of
-// an agent, in order. It prints a line "erased number" for each one whose content is erased.
+// an agent, in order, but no more than erasuresMost. It prints a line "erased number" for each one
+// whose content is erased.
 func eraseUntilKilled(dir string) {
 	ctx := context.Background()
 	s, err := boltstore.Open(ctx, filepath.Join(dir, "store"), boltstore.Options{MinFree: -1, KeepDeletion: HistoryKey})
@@ -435,9 +652,17 @@ func eraseUntilKilled(dir string) {
 	}
 	log.retry = time.Millisecond
 	go func() { childFails(log.Run(ctx)) }()
-	for n := 0; ; n++ {
+	there := 0
+	for r, err := range s.List(ctx, "agent/AIR-0001/", "") {
+		if err != nil {
+			childFails(err)
+		}
+		fmt.Sscanf(r.Key, "agent/AIR-0001/%d", &there)
+		break // the ones before were deleted before the last kill
+	}
+	for n := there; n < there+erasuresMost; n++ {
 		if _, err := s.Get(ctx, eventKey(1, n)); err != nil {
-			continue // deleted before the last kill
+			childFails(fmt.Errorf("event %d: %w", n, err))
 		}
 		seq, err := s.Apply(ctx, store.Delete(eventKey(1, n)), event(2, n))
 		if err != nil {
@@ -448,6 +673,7 @@ func eraseUntilKilled(dir string) {
 		}
 		os.Stdout.WriteString("erased " + strconv.Itoa(n) + "\n")
 	}
+	select {} // until it is killed
 }
 
 // TestKillDuringErasure kills the process while it erases content that it cannot declare: what was
@@ -458,9 +684,8 @@ func TestKillDuringErasure(t *testing.T) {
 	if n, err := strconv.Atoi(os.Getenv(killsEnv)); err == nil {
 		kills = n
 	}
-	const events = 200
 	h := newFixture(t)
-	h.events(1, 0, events)
+	h.events(1, 0, erasuresMost*kills)
 	before := h.checkpoint()
 	h.shut()
 	silent := httptest.NewServer(http.NotFoundHandler())
@@ -475,7 +700,7 @@ func TestKillDuringErasure(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		for after := rand.IntN(30); out.Scan(); after-- {
+		for after := rand.IntN(erasuresMost - 10); out.Scan(); after-- {
 			if _, err := fmt.Sscanf(out.Text(), "erased %d", &erased); err != nil {
 				t.Fatalf("the child says %q", out.Text())
 			}
@@ -486,7 +711,7 @@ func TestKillDuringErasure(t *testing.T) {
 		if err := cmd.Wait(); err == nil || cmd.ProcessState.ExitCode() != -1 {
 			t.Fatalf("the child ended by itself: %v", err)
 		}
-		for n := max(0, erased-30); n <= erased; n++ {
+		for n := max(0, erased-erasuresMost); n <= erased; n++ {
 			if h.hasContent(1, n) {
 				t.Fatalf("event %d was erased and has its content", n)
 			}

@@ -95,7 +95,10 @@ func (l *Log) followStore(ctx context.Context, check func() error) error {
 	if err := check(); err != nil {
 		return err
 	}
-	durable, erased := l.state.Seq, l.erased.Cursor().Seq
+	if err := l.declareOrphans(ctx); err != nil {
+		return err
+	}
+	durable, erased := l.state.Seq, l.eraseCursor().Seq
 	err := follow.ReadBatches(ctx, l.store, l.state.storeCursor(), follow.BatchOptions{Damaged: l.damaged.noteDamage}, func(batch []store.Record, upTo store.Cursor) error {
 		kept, err := l.applyRecords(ctx, batch, upTo, upTo.Seq-durable >= stateLag)
 		if kept {
@@ -104,10 +107,16 @@ func (l *Log) followStore(ctx context.Context, check func() error) error {
 		if err != nil {
 			return err
 		}
-		if l.erased.Cursor().Seq > max(erased, upTo.Seq) {
+		if err := check(); err != nil {
+			return err
+		}
+		if err := l.declareOrphans(ctx); err != nil {
+			return err
+		}
+		if l.eraseCursor().Seq > max(erased, upTo.Seq) {
 			return errReread
 		}
-		return check()
+		return nil
 	})
 	if err == nil && l.state.Seq != durable {
 		err = writeState(l.dir, l.state)
@@ -126,7 +135,7 @@ func (l *Log) restartFollowing(why string) error {
 	defer l.writing.Unlock()
 	l.state.Incarnation, l.state.Seq = 0, 0
 	l.position.MoveTo(store.Cursor{})
-	l.erased.MoveTo(store.Cursor{})
+	l.resetErased(store.Cursor{})
 	return writeState(l.dir, l.state)
 }
 
@@ -163,10 +172,15 @@ func (l *Log) growToSigned(ctx context.Context) error {
 		})
 	}
 	err := grow()
-	if errors.Is(err, store.ErrCursorGone) { // a restored store has another incarnation
-		if err = l.restartFollowing(err.Error()); err == nil {
-			err = grow()
+	for err != nil {
+		if errors.Is(err, store.ErrCursorGone) { // a restored store has another incarnation
+			if err = l.restartFollowing(err.Error()); err != nil {
+				break
+			}
+		} else if !errors.Is(err, errReread) {
+			break
 		}
+		err = grow()
 	}
 	if errors.Is(err, ErrFork) {
 		return err
@@ -338,6 +352,7 @@ func (l *Log) appendRecords(records []store.Record, upTo store.Cursor, due bool)
 		return false, ErrHalted
 	}
 	b := l.newBatch()
+	var added []string
 	for _, r := range records {
 		if err := l.damaged.takeError(r); err != nil {
 			if l.isLeaf(r.Key) {
@@ -351,14 +366,16 @@ func (l *Log) appendRecords(records []store.Record, upTo store.Cursor, due bool)
 		if err := l.addRecord(b, r); err != nil {
 			return false, err
 		}
+		added = append(added, r.Key)
 	}
 	next := l.state
 	next.Store, next.Incarnation, next.Seq = upTo.Store, upTo.Incarnation, upTo.Seq
 	if len(b.leaves) == 0 && !due {
 		l.state = next
+		l.forgetUnerased(added)
 		return false, nil
 	}
-	if err := l.eraseLeaves(b.erased); err != nil {
+	if _, err := l.eraseLeaves(b.erased); err != nil {
 		return false, err
 	}
 	// Leaves that are appended to a damaged tree are damaged, too, so the tree is checked first.
@@ -370,6 +387,7 @@ func (l *Log) appendRecords(records []store.Record, upTo store.Cursor, due bool)
 	if err := l.commitBatch(b, next); err != nil {
 		return false, err
 	}
+	l.forgetUnerased(added)
 	return true, nil
 }
 
@@ -407,8 +425,9 @@ func (l *Log) addRecord(b *batch, r store.Record) error {
 }
 
 // leafOf returns the leaf of a record, nil if the log has it. The content of the leaves of a deleted
-// record is erased with the batch. undeclared is true if the record was written again after the
-// erasure of its newest leaf: its deletion is no longer in the store's log, and is declared first.
+// record is erased with the batch. undeclared is true if the record was written again after a
+// deletion that is no longer in the store's log: its newest leaf is erased, or could not be erased
+// yet. The deletion is declared first.
 func (l *Log) leafOf(b *batch, r store.Record, place uint32) (leaf []byte, undeclared bool, err error) {
 	if r.Deleted {
 		erased, again, err := l.eraseKey(b, r.Key, place)
@@ -418,8 +437,8 @@ func (l *Log) leafOf(b *batch, r store.Record, place uint32) (leaf []byte, undec
 		return l.salter.deletionLeaf(r.Key, erased), false, nil
 	}
 	leaf = l.salter.recordLeaf(r)
-	for newest, err := range l.ofKey(b, r.Key, place) {
-		undeclared = newest.flags&(flagErased|flagDeleted) == flagErased
+	for newest, err := range l.ofKey(b, r.Key, place, false) {
+		undeclared = newest.flags&flagDeleted == 0 && (newest.flags&flagErased != 0 || l.isUnerased(r.Key))
 		if err != nil || !undeclared && newest.hash == tlog.RecordHash(leaf) {
 			return nil, false, err
 		}
@@ -431,7 +450,7 @@ func (l *Log) leafOf(b *batch, r store.Record, place uint32) (leaf []byte, undec
 // eraseKey takes the leaves of a record since its last deletion for erasure, and returns their
 // numbers. again is true if the record has not been written since its last deletion.
 func (l *Log) eraseKey(b *batch, key string, place uint32) (erased []int64, again bool, err error) {
-	for leaf, err := range l.ofKey(b, key, place) {
+	for leaf, err := range l.ofKey(b, key, place, true) {
 		switch {
 		case err != nil:
 			return nil, false, err
@@ -457,15 +476,19 @@ type keyed struct {
 }
 
 // ofKey yields the leaves of exactly the given key, newest first: those of the batch and then those
-// of the log.
-func (l *Log) ofKey(b *batch, key string, place uint32) iter.Seq2[keyed, error] {
+// of the log. erasing means that it yields those with damaged content, too, and no hashes.
+func (l *Log) ofKey(b *batch, key string, place uint32, erasing bool) iter.Seq2[keyed, error] {
 	return func(yield func(keyed, error) bool) {
 		at, _ := l.chains.chainHeads(place, 0)
 		if pending, here := b.byKey[place%places]; here {
 			at = pending
 		}
 		for at > 0 {
-			leaf, name, before, err := l.keyedAt(b, at-1, place)
+			wanted := ""
+			if erasing {
+				wanted = key
+			}
+			leaf, name, before, err := l.keyedAt(b, at-1, place, wanted)
 			if err != nil {
 				yield(keyed{}, err)
 				return
@@ -479,8 +502,8 @@ func (l *Log) ofKey(b *batch, key string, place uint32) iter.Seq2[keyed, error] 
 }
 
 // keyedAt returns a leaf and its key if the key may have this place, and the next position of the
-// chain.
-func (l *Log) keyedAt(b *batch, index int64, place uint32) (leaf keyed, key string, before int64, err error) {
+// chain. It does not read the content and hash of a leaf of the key to erase.
+func (l *Log) keyedAt(b *batch, index int64, place uint32, erase string) (leaf keyed, key string, before int64, err error) {
 	if index >= l.state.Size {
 		p := b.leaves[index-l.state.Size]
 		return keyed{index, p.row.flags, p.hash}, p.key, p.row.prevKey, nil
@@ -488,6 +511,9 @@ func (l *Log) keyedAt(b *batch, index int64, place uint32) (leaf keyed, key stri
 	r, err := l.leaves.readRow(index)
 	if err != nil || r.keyHash != place {
 		return keyed{}, "", r.prevKey, err
+	}
+	if name, err := l.leaves.readKey(r); err == nil && name == erase {
+		return keyed{index: index, flags: r.flags}, name, r.prevKey, nil
 	}
 	e, r, err := l.leaves.readEntry(index, l.hashes)
 	return keyed{index, r.flags, e.Hash}, e.Key, r.prevKey, err

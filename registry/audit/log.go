@@ -89,6 +89,7 @@ type Log struct {
 	state   state // owned by Run
 	broken  error // owned by Run: the reason why writes are no longer allowed
 	damaged damagedRecords
+	orphans map[int64]string // owned by Run: undeclared leaves, by their numbers, of which the store knows nothing
 	writing sync.Mutex // held while the files change, and while they are copied
 
 	position follow.Position // the position up to which the newest checkpoint covers the store
@@ -109,9 +110,13 @@ type Log struct {
 	// blocked is the reason why the log cannot sign at the moment.
 	blocked error
 	// undeclared are the keys of the erased leaves that no leaf declares yet, by their numbers.
-	// eraseErr is the reason why the content of a deleted record cannot be erased at the moment.
+	// eraseErr is the reason why the content of a deleted record cannot be erased at the moment, and
+	// unerased are these records, with the sequences of their deletions. Deletions were read up to
+	// eraseRead.
 	undeclared map[int64]string
 	eraseErr   error
+	unerased   map[string]uint64
+	eraseRead  store.Cursor
 	// lockSize is the size of the lock's tree if it is larger than ours. lockAnswered is the time
 	// of its last cosignature, lockSubmitted the size of the largest tree that it was sent.
 	lockSize      int64
@@ -154,6 +159,7 @@ func Open(ctx context.Context, o Options) (*Log, error) {
 		retry:       time.Second,
 		sync:        o.sync,
 		chains:      &chains{},
+		unerased:    map[string]uint64{},
 	}
 	if o.Copy != "" {
 		l.checkpoints, l.copy = append(l.checkpoints, o.Copy), o.Copy

@@ -113,6 +113,10 @@ func (l *leaves) damagedRow(index int64) error {
 	return &DamagedError{File: l.rows.Name(), Problem: fmt.Sprintf("is damaged: the row of leaf %d does not match its checksum", index), Remedy: remedyRestore}
 }
 
+func (l *leaves) damagedContent(index int64, r row) error {
+	return &DamagedError{File: l.entries.Name(), Problem: fmt.Sprintf("is damaged: leaf %d, %d bytes from byte %d on, does not match its checksum", index, r.keyLen+r.leafLen, r.offset), Remedy: remedyRestore}
+}
+
 // readContent returns the key and the leaf of a row; the leaf is nil if it is erased.
 func (l *leaves) readContent(index int64, r row) (key string, leaf []byte, err error) {
 	b := make([]byte, r.keyLen+r.leafLen)
@@ -123,7 +127,7 @@ func (l *leaves) readContent(index int64, r row) (key string, leaf []byte, err e
 		return "", nil, err
 	}
 	if crc32.Checksum(b, castagnoli) != r.sum {
-		return "", nil, &DamagedError{File: l.entries.Name(), Problem: fmt.Sprintf("is damaged: leaf %d, %d bytes from byte %d on, does not match its checksum", index, len(b), r.offset), Remedy: remedyRestore}
+		return "", nil, l.damagedContent(index, r)
 	}
 	if r.flags&flagErased == 0 {
 		leaf = b[r.keyLen:]

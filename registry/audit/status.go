@@ -15,9 +15,11 @@ type Status struct {
 	// Blocked is the temporary reason why the log cannot sign: a full disk, or a lock that does not
 	// answer.
 	Blocked error
-	// Undeclared is the number of erased leaves that no leaf declares yet. EraseErr is the reason why
-	// the content of a deleted record cannot be erased at the moment; nil while it can.
+	// Undeclared is the number of erased leaves that no leaf declares yet. Unerased is the number of
+	// deleted records whose content could not be erased, and EraseErr the reason; nil if there are
+	// none.
 	Undeclared int
+	Unerased   int
 	EraseErr   error
 	// Lock is the name of the witness that is the log's lock, "" for none; LockAnswered is the time
 	// of its last cosignature, zero for none since the start.
@@ -32,7 +34,7 @@ func (s Status) Signs() bool { return s.Halt == nil && !s.Growing && s.Blocked =
 func (l *Log) Status() Status {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s := Status{Origin: l.key.Name(), Leaves: l.last.N, Bytes: l.bytes, SignedAt: l.signedAt, Growing: l.signed == nil, Blocked: l.blocked, LockAnswered: l.lockAnswered, Behind: l.position.Behind(l.store), Undeclared: len(l.undeclared), EraseErr: l.eraseErr}
+	s := Status{Origin: l.key.Name(), Leaves: l.last.N, Bytes: l.bytes, SignedAt: l.signedAt, Growing: l.signed == nil, Blocked: l.blocked, LockAnswered: l.lockAnswered, Behind: l.position.Behind(l.store), Undeclared: len(l.undeclared), Unerased: len(l.unerased), EraseErr: l.eraseErr}
 	if l.halt != nil {
 		h := *l.halt
 		s.Halt = &h
