@@ -1,6 +1,7 @@
 package query
 
 import (
+	"cmp"
 	_ "embed"
 	"slices"
 	"strings"
@@ -123,7 +124,7 @@ func (t patternTable) add(p *pattern) {
 			return append(list, p)
 		}
 		switch {
-		case len(words) == 1, words[1] == gap:
+		case len(words) == 1, words[1] == gap, words[1] == number, words[1] == closing:
 			of.others = appendNew(of.others)
 		case words[1] == somebody:
 			for _, word := range referents {
@@ -140,10 +141,15 @@ func (t patternTable) add(p *pattern) {
 const maxGap = 4
 
 // A gap stands for a few words of any kind in a pattern, and somebody for one that refers to a
-// person or a thing: put * online, drop somebody a line.
+// person or a thing: put * online, drop somebody a line. A number begins with a digit, and closing is
+// the end of a phrase, not a word. What comes after the mark of what follows is no part of the
+// expression: put it into French > please.
 const (
 	gap      = "*"
 	somebody = "@"
+	number   = "#"
+	closing  = "."
+	follows  = ">"
 )
 
 // referents are the words that the mark of somebody stands for.
@@ -153,6 +159,7 @@ var referents = strings.Fields("everybody everyone he her hers him his it its me
 type matched struct {
 	length, literals int    // words of the beginning, and those of them that are not in a gap
 	gaps             uint64 // a bit for each word in a gap
+	before           int    // the place of what follows the expression, 0 for nothing
 	stands           string
 }
 
@@ -166,7 +173,7 @@ type matcher struct {
 // match finds the match of parts with most literal words.
 func (m *matcher) match(parts [][][]string, at int, found matched) {
 	if len(parts) == 0 {
-		if found.length = at; found.literals > m.best.literals {
+		if found.length = cmp.Or(found.before, at); found.literals > m.best.literals {
 			m.best = found
 		}
 		return
@@ -189,12 +196,31 @@ func (m *matcher) matchWords(sequence []string, rest [][][]string, at int, found
 				}
 			}
 			return
-		case at >= len(m.words) || m.words[at] != word && (word != somebody || !slices.Contains(referents, m.words[at])):
+		case word == follows:
+			found.before = at
+			continue
+		case word == closing:
+			if at < len(m.words) && !m.ends[at-1] {
+				return
+			}
+			continue
+		case at >= len(m.words) || !isWordOfPattern(word, m.words[at]):
 			return
 		}
 		at, found.literals = at+1, found.literals+1
 	}
 	m.match(rest, at, found)
+}
+
+// isWordOfPattern reports whether a word is that of a pattern, or of the kind that it asks for.
+func isWordOfPattern(wanted, word string) bool {
+	switch wanted {
+	case somebody:
+		return slices.Contains(referents, word)
+	case number:
+		return word != "" && strings.IndexByte("+0123456789", word[0]) >= 0
+	}
+	return word == wanted
 }
 
 // longestExpression returns the expression that words begin with, of length 0 for none. The one with

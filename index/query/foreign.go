@@ -51,7 +51,7 @@ func parseForeign(a analysis.Analyzer, language, text string) Request {
 	}
 	fields := strings.Fields(text)
 	if language == translate.German {
-		fields = joinSeparated(fields)
+		fields = joinRenounced(joinSeparated(fields))
 	}
 	fields = translate.JoinPhrases(language, fields)
 	for i, field := range fields {
@@ -72,7 +72,7 @@ func parseForeign(a analysis.Analyzer, language, text string) Request {
 				r.Words[n-1].Whole = true
 			}
 		}
-		for _, p := range parts {
+		for i, p := range parts {
 			switch {
 			case len(p.Meanings) == 0:
 				if of != translate.Korean {
@@ -84,7 +84,9 @@ func parseForeign(a analysis.Analyzer, language, text string) Request {
 			case p.Meanings[0] == translate.Negation:
 				spoken = append(spoken, "not")
 			default:
-				spoken = append(spoken, spokenMeaning(p.Meanings))
+				if compound == "" || i == len(parts)-1 { // the first part of a compound says what kind of thing it is
+					spoken = append(spoken, spokenMeaning(p.Meanings))
+				}
 				if of != translate.Korean {
 					add(p.Text, compound, p.Meanings)
 				}
@@ -173,6 +175,26 @@ func joinSeparated(fields []string) []string {
 	}
 	return fields
 }
+
+// joinRenounced makes a German sentence that renounces a thing one that cancels it: "den Flug brauche
+// ich nicht mehr".
+func joinRenounced(fields []string) []string {
+	last := len(fields) - 1
+	if last < 3 || normalizeWord(fields[last-1]) != "nicht" || normalizeWord(fields[last]) != "mehr" {
+		return fields
+	}
+	at := slices.IndexFunc(fields, func(f string) bool {
+		return slices.Contains(needs, normalizeWord(f))
+	})
+	if at < 0 {
+		return fields
+	}
+	kept := slices.Concat(fields[:at], fields[at+1:last-1])
+	return append([]string{"storniere"}, kept...)
+}
+
+// needs are the German verbs of sentences that renounce something.
+var needs = strings.Fields("benötige benötigen brauch brauche brauchen")
 
 // spokenMeaning returns the first meaning of a foreign word that is not a noun in most uses, or its
 // first one: reserve for a word that means book and reserve.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"gazetteer/index/tokens"
+	"gazetteer/protocol/effect"
 )
 
 // weightOf returns how much a word of a request counts, 0 when it is not looked for.
@@ -197,6 +198,8 @@ func TestForeignPhrases(t *testing.T) {
 	for text, meant := range map[string]string{
 		"Wo steckt meine Bestellung?": "track", "das Rad ist kaputt angekommen": "damaged", "Licht aus in der Küche": "switch", "¿por dónde va mi pedido?": "track",
 		"quiero pasear al perro mañana": "walk", "éteins la lumière du salon": "lights", "mon vase est arrivé cassé": "damaged", "犬の散歩をお願いします": "walking",
+		"ist mein Flug nicht angekommen": "missing", "아직 안 왔어": "missing", "den Flug brauche ich nicht mehr": "cancel", "Tisch für zwei heute Abend": "restaurant",
+		"une table pour 4": "restaurant", "den Brief ins Deutsche übersetzen": "translate", "ins Englische!": "translate", "se fue la luz": "outage", "kein Strom": "outage",
 		"髪を切りたい": "haircut", "我的书续借": "renew", "把客厅的灯关灯": "switch", "강아지 산책 시켜줘": "walking",
 	} {
 		if all := meanings(ParseRequest(a, text)); !slices.Contains(all, meant) {
@@ -205,10 +208,47 @@ func TestForeignPhrases(t *testing.T) {
 	}
 	for text, not := range map[string]string{
 		"transferir mi dinero a otra cuenta": "refund", "noticias en inglés": "translate", "Nachrichten auf Englisch": "translate", "nouvelles en anglais": "translate",
-		"virer mon argent": "refund",
+		"virer mon argent":        "refund",
+		"no ha llegado mi pedido": "lost", "아직 안 샀어 비행기": "track", "ich brauche nicht mehr als zwei Flüge": "cancel", "ich brauche nicht mehr Flüge": "cancel",
+		"ich kann nicht länger bleiben": "extend", "ich will das Buch nicht länger behalten": "renew", "je ne peux pas rester plus longtemps": "extend",
+		"ich habe mein Geld zurück bekommen": "refund", "wo ist meine nächste Apotheke": "track", "¿dónde está mi ciudad?": "track", "où est mon école": "track",
+		"ich suche einen Tisch für mein Wohnzimmer": "restaurant", "busco una mesa para mi sala": "restaurant", "une table pour mon salon": "restaurant",
+		"ins Deutsche Museum": "translate", "Türen zu verkaufen": "lock", "se fue la niña": "outage", "changer la date sur mon téléphone": "reschedule",
+		"cambiar la fecha en mi teléfono": "reschedule", "改日期格式": "reschedule", "kein Strom verbrauchen": "outage",
 	} {
 		if all := meanings(ParseRequest(a, text)); slices.Contains(all, not) {
 			t.Errorf("%s looks for %q", text, all)
+		}
+	}
+}
+
+// A thing that has not arrived is not to be ended, and neither is one of which no more are needed.
+func TestForeignWordsThatEndNothing(t *testing.T) {
+	a, err := tokens.NewAnalyzer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, ends := range map[string]bool{
+		"no ha llegado mi pedido": false, "mi vuelo no ha llegado": false, "ist mein Flug nicht angekommen": false, "我还没收到订单": false, "注文がまだ届かない": false,
+		"mon colis n'est jamais arrivé": false, "아직 안 샀어 비행기": false, "ich brauche nicht mehr als zwei Flüge": false, "ich brauche nicht mehr Flüge": false,
+		"ich habe mein Geld zurück bekommen": false, "Freiburg Flüge": false, "Freizeitangebote in Graz": false,
+		"ich brauche den Flug nicht mehr": true, "den Flug brauche ich nicht mehr": true,
+	} {
+		if act := ParseRequest(a, text).Act; act.Ends != ends || ends != (act.Wanted == effect.End) {
+			t.Errorf("%s: %+v", text, act)
+		}
+	}
+}
+
+// The first part of a compound says what kind of thing it is, not what is to be done.
+func TestFirstPartsOfCompoundsAreNoActs(t *testing.T) {
+	a, err := tokens.NewAnalyzer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"Freiburg Flüge", "Klagenfurt Wetter", "Schaffhausen Hotels", "Klageschrift", "Klagemauer", "Kaufrausch", "Sendemast in Graz", "Löschtaste", "Bestellnummer des Pakets", "Verkaufsraum", "Schreibfeder", "Buchungsfenster"} {
+		if act := ParseRequest(a, text).Act; act.Verb != "" {
+			t.Errorf("%s: %+v", text, act)
 		}
 	}
 }

@@ -20,6 +20,7 @@ func TestDetect(t *testing.T) {
 		"今天的菜单":                                  Chinese,
 		"Gitarrenlehrer":                         German,
 		"Klavierlehrer in Graz":                  German,
+		"Wohnungsreinigung":                      German,
 		"hostname":                               "",
 		"webhook":                                "",
 		"playlist":                               "",
@@ -39,8 +40,13 @@ func TestCompoundsAreSplit(t *testing.T) {
 			t.Errorf("%s: %v", word, parts)
 		}
 	}
+	for word := range strings.FieldsSeq("Freiburg Regensburg Königsberg Augsburg Rosenheim Zweibrücken Schaffhausen Klagenfurt Volkswagen Zuckerberg Feldmann Weizenbaum Schwarzenegger Sonnenberg") {
+		if got := Detect(word); got != "" {
+			t.Errorf("the name %s is in language %q", word, got)
+		}
+	}
 	// A misspelt English word is no compound.
-	for word := range strings.FieldsSeq("recieve accomodation restaraunt enviroment apointment pharamcy prescripton tikcet pictrue passwrod parcle symptons grocereis wheather tommorow") {
+	for word := range strings.FieldsSeq("recieve accomodation restaraunt enviroment apointment pharamcy prescripton tikcet pictrue passwrod parcle symptons grocereis wheather tommorow resturant") {
 		if got := Detect(word); got != "" {
 			t.Errorf("%s is in language %q", word, got)
 		}
@@ -59,5 +65,25 @@ func TestLongWordsAreNotSplit(t *testing.T) {
 	}
 	if parts := Translate(German, huge); !slices.EqualFunc(parts, []Translation{{huge, nil}}, func(a, b Translation) bool { return a.Text == b.Text }) {
 		t.Errorf("a word of %d bytes is changed", len(huge))
+	}
+}
+
+func TestExpressionsBeforeWords(t *testing.T) {
+	for text, joined := range map[string]int{ // the number of fields after the expression is joined
+		"Tisch für zwei": 2, "Tisch für 4": 2, "Tisch für Kinder": 3, "wo ist mein Paket?": 2, "wo ist mein Hund?": 4, "ins Deutsche": 1, "ins Deutsche, bitte": 2, "ins Deutsche Museum": 3,
+	} {
+		if got := JoinPhrases(German, strings.Fields(text)); len(got) != joined {
+			t.Errorf("%s: %q", text, got)
+		}
+	}
+}
+
+func TestExpressionsAreNotTooLong(t *testing.T) {
+	for _, language := range []string{German, Spanish, French, Korean} {
+		for expression := range unpacked()[language] {
+			if n := len(strings.Fields(expression)); n > maxPhrase {
+				t.Errorf("%q has %d words, more than %d", expression, n, maxPhrase)
+			}
+		}
 	}
 }

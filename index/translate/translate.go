@@ -11,6 +11,7 @@ import (
 	_ "embed"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -85,10 +86,50 @@ func (t tables) addLines(text string, parse func(line string) (words, meanings [
 		}
 		words, meanings := parse(line)
 		for _, w := range words {
+			w, next, limited := strings.Cut(w, " (")
 			t[language][w] = meanings
+			if limited {
+				t.limit(language, w, strings.Fields(strings.TrimSuffix(next, ")")))
+			}
 		}
 	}
 }
+
+// The marks of what may follow an expression besides words: a number, or nothing.
+const (
+	aNumber = "#"
+	anEnd   = "."
+)
+
+// nextWords is added to a language for the table of the words that its expressions stand before.
+const nextWords = "+"
+
+// limit lets an expression count only before some words.
+func (t tables) limit(language, expression string, next []string) {
+	if t[language+nextWords] == nil {
+		t[language+nextWords] = make(map[string][]string)
+	}
+	t[language+nextWords][expression] = next
+}
+
+// standsBefore reports whether an expression that ends with last may stand before the fields after it.
+func standsBefore(language, expression, last string, after []string) bool {
+	allowed := unpacked()[language+nextWords][expression]
+	if allowed == nil {
+		return true
+	}
+	if r, _ := utf8.DecodeLastRuneInString(last); len(after) == 0 || unicode.IsPunct(r) {
+		return slices.Contains(allowed, anEnd)
+	}
+	next := trimmed(after[0])
+	if r, _ := utf8.DecodeRuneInString(next); unicode.IsDigit(r) {
+		return slices.Contains(allowed, aNumber)
+	}
+	return slices.Contains(allowed, next)
+}
+
+// trimmed returns text in lower case without punctuation around it.
+func trimmed(text string) string { return strings.ToLower(strings.TrimFunc(text, unicode.IsPunct)) }
 
 // Phrase returns a single word with the meaning of an English noun of two words, "" if there is
 // none: "cash machine" is an atm.
@@ -197,11 +238,50 @@ func detectLatin(text string) string {
 	return language
 }
 
-// isCompound reports whether a word is a German compound of two words of the table, one of which
-// English lacks: Klavierlehrer.
+// isCompound reports whether a word is a German compound of two nouns of the table, one of which
+// English lacks: Klavierlehrer. A name such as Rosenheim is none, and a word with one error is
+// rather an English one.
 func isCompound(word string) bool {
 	parts := splitCompound(word)
-	return len(parts) == 2 && !(isEnglish(parts[0].Text) && isEnglish(parts[1].Text))
+	return len(parts) == 2 && !(isEnglish(parts[0].Text) && isEnglish(parts[1].Text)) &&
+		isNoun(parts[0].Meanings[0]) && isNoun(parts[1].Meanings[0]) && !isName(word, surnameEndings) && !isMisspelt(word)
+}
+
+// isNoun reports whether an English word is mostly a noun.
+func isNoun(word string) bool {
+	u := english.Lookup(word)
+	return u.Noun && u.NounCount >= max(u.VerbCount, u.AdjectiveCount)
+}
+
+// The endings of names that have the form of a compound. Common words end like surnames: Kinderwagen.
+var (
+	townEndings    = strings.Fields("berg berge berger brück brücken burg burger egger furt furth hausen heim")
+	surnameEndings = strings.Fields("baum mann wagen")
+)
+
+// isName reports whether a word has the ending of a town, or one of the others.
+func isName(word string, others []string) bool {
+	has := func(ending string) bool { return strings.HasSuffix(word, ending) }
+	return slices.ContainsFunc(townEndings, has) || slices.ContainsFunc(others, has)
+}
+
+// isMisspelt reports whether a word is an English one but for a letter that is missing, added, changed
+// or swapped with its neighbour.
+func isMisspelt(word string) bool {
+	known := func(w string) bool { return english.Lookup(w).Known() }
+	for at := range len(word) {
+		if known(word[:at]+word[at+1:]) || at > 0 && known(word[:at-1]+word[at:at+1]+word[at-1:at]+word[at+1:]) {
+			return true
+		}
+	}
+	for letter := 'a'; letter <= 'z'; letter++ {
+		for at := range len(word) + 1 {
+			if known(word[:at]+string(letter)+word[at:]) || at > 0 && known(word[:at-1]+string(letter)+word[at:]) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // mostEvidence returns the maximum evidence of words for a language, without a lookup of their base
@@ -266,7 +346,7 @@ func lookupWord(language, word string) []string {
 }
 
 // maxPhrase is the number of words of the longest expression that is translated as a whole.
-const maxPhrase = 3
+const maxPhrase = 5
 
 // JoinPhrases joins the words of expressions that have a translation of their own: "tipo de cambio"
 // is an exchange rate.
@@ -276,7 +356,8 @@ func JoinPhrases(language string, fields []string) []string {
 	for len(fields) > 0 {
 		n := min(maxPhrase, len(fields))
 		for ; n > 1; n-- {
-			if table[strings.ToLower(strings.TrimFunc(strings.Join(fields[:n], " "), unicode.IsPunct))] != nil {
+			expression := trimmed(strings.Join(fields[:n], " "))
+			if table[expression] != nil && standsBefore(language, expression, fields[n-1], fields[n:]) {
 				break
 			}
 		}
@@ -287,7 +368,7 @@ func JoinPhrases(language string, fields []string) []string {
 
 // Translate splits a part of a text without spaces into words, and returns their translations.
 func Translate(language, field string) []Translation {
-	field = strings.ToLower(strings.TrimFunc(field, unicode.IsPunct))
+	field = trimmed(field)
 	switch language {
 	case Japanese, Chinese, Korean:
 		return segmentText(language, field)
@@ -310,10 +391,10 @@ func translateWord(language, word string) []Translation {
 	return []Translation{{word, nil}}
 }
 
-// splitCompound returns the two parts of a German compound, nil for another word. The last part is the
-// head, the first part modifies it.
+// splitCompound returns the two parts of a German compound, nil for another word and for the name of a
+// town. The last part is the head, the first part modifies it.
 func splitCompound(word string) []Translation {
-	if len(word) > maxCompound {
+	if len(word) > maxCompound || isName(word, nil) {
 		return nil
 	}
 	for at := len(word) - minPart; at >= minPart; at-- {
