@@ -277,6 +277,9 @@ func foreignAct(language string, spoken []string, asks, endsWithVerb bool) Act {
 		if isMostlyNoun(w) {
 			class = 0 // a ticket, not to ticket
 		}
+		if w == "lost" || w == "lose" {
+			continue // it happened, and is not to be done
+		}
 		if endsSomething(spoken, i) && (i == 0 || spoken[i-1] != "not") {
 			act.Ends = true
 		}

@@ -232,6 +232,7 @@ func TestForeignWordsThatEndNothing(t *testing.T) {
 		"no ha llegado mi pedido": false, "mi vuelo no ha llegado": false, "ist mein Flug nicht angekommen": false, "我还没收到订单": false, "注文がまだ届かない": false,
 		"mon colis n'est jamais arrivé": false, "아직 안 샀어 비행기": false, "ich brauche nicht mehr als zwei Flüge": false, "ich brauche nicht mehr Flüge": false,
 		"ich habe mein Geld zurück bekommen": false, "Freiburg Flüge": false, "Freizeitangebote in Graz": false,
+		"ich habe mein Ticket verloren": false, "perdí mi pedido": false, "j'ai perdu ma commande": false, "我的订单丢了": false, "지갑을 잃어버렸어": false,
 		"ich brauche den Flug nicht mehr": true, "den Flug brauche ich nicht mehr": true,
 	} {
 		if act := ParseRequest(a, text).Act; act.Ends != ends || ends != (act.Wanted == effect.End) {

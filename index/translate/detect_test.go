@@ -21,6 +21,7 @@ func TestDetect(t *testing.T) {
 		"Gitarrenlehrer":                         German,
 		"Klavierlehrer in Graz":                  German,
 		"Wohnungsreinigung":                      German,
+		"Hotelsuche":                             German,
 		"hostname":                               "",
 		"webhook":                                "",
 		"playlist":                               "",
@@ -40,7 +41,7 @@ func TestCompoundsAreSplit(t *testing.T) {
 			t.Errorf("%s: %v", word, parts)
 		}
 	}
-	for word := range strings.FieldsSeq("Freiburg Regensburg Königsberg Augsburg Rosenheim Zweibrücken Schaffhausen Klagenfurt Volkswagen Zuckerberg Feldmann Weizenbaum Schwarzenegger Sonnenberg") {
+	for word := range strings.FieldsSeq("Freiburg Regensburg Königsberg Augsburg Rosenheim Zweibrücken Schaffhausen Klagenfurt Volkswagen Zuckerberg Feldmann Weizenbaum Schwarzenegger Sonnenberg Goldstein Rosenfeld Beckenbauer Darmstadt") {
 		if got := Detect(word); got != "" {
 			t.Errorf("the name %s is in language %q", word, got)
 		}

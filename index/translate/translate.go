@@ -243,20 +243,27 @@ func detectLatin(text string) string {
 // rather an English one.
 func isCompound(word string) bool {
 	parts := splitCompound(word)
-	return len(parts) == 2 && !(isEnglish(parts[0].Text) && isEnglish(parts[1].Text)) &&
-		isNoun(parts[0].Meanings[0]) && isNoun(parts[1].Meanings[0]) && !isName(word, surnameEndings) && !isMisspelt(word)
+	if len(parts) < 2 || isEnglish(parts[0].Text) && isEnglish(parts[1].Text) || !isNoun(parts[0].Meanings[0], 1) {
+		return false
+	}
+	head := parts[1].Meanings
+	isHead := func(meaning string) bool { return isNoun(meaning, maxVerbShare) }
+	return slices.ContainsFunc(head[:min(2, len(head))], isHead) && !isName(word, surnameEndings) && !isMisspelt(word)
 }
 
-// isNoun reports whether an English word is mostly a noun.
-func isNoun(word string) bool {
+// maxVerbShare is how many times as often the head of a compound may be used as a verb in English: Hotelsuche.
+const maxVerbShare = 4
+
+// isNoun reports whether an English word is a noun, and at most some times as often something else.
+func isNoun(word string, share int) bool {
 	u := english.Lookup(word)
-	return u.Noun && u.NounCount >= max(u.VerbCount, u.AdjectiveCount)
+	return u.Noun && share*u.NounCount >= max(u.VerbCount, u.AdjectiveCount)
 }
 
 // The endings of names that have the form of a compound. Common words end like surnames: Kinderwagen.
 var (
 	townEndings    = strings.Fields("berg berge berger brück brücken burg burger egger furt furth hausen heim")
-	surnameEndings = strings.Fields("baum mann wagen")
+	surnameEndings = strings.Fields("bach bauer baum feld mann stadt stein wagen")
 )
 
 // isName reports whether a word has the ending of a town, or one of the others.
