@@ -466,7 +466,13 @@ func endsSomething(words []string, i int) bool {
 	if i > 0 && effect.Of(words[i-1]+" "+w) == effect.End || i+1 < len(words) && effect.Of(w+" "+words[i+1]) == effect.End {
 		return true
 	}
-	if class := effect.Of(w); i == 0 && class&effect.End != 0 && class&Reading == 0 && english.Lookup(w).Verb {
+	class := effect.Of(w)
+	if i+1 < len(words) {
+		if phrase := effect.Of(w + " " + words[i+1]); phrase != 0 {
+			class &= phrase // turn on ends nothing
+		}
+	}
+	if i == 0 && class&effect.End != 0 && class&Reading == 0 && english.Lookup(w).Verb {
 		return true
 	}
 	for _, verb := range english.VerbsOf(w) {

@@ -20,6 +20,8 @@ import (
 const (
 	parameterWeight = 0.5
 	returnedWeight  = 0.4
+	// proseWeight is the weight of what is said after the code.
+	proseWeight = 0.45
 	// methodWeight is the weight of the verb that an HTTP method stands for.
 	methodWeight = 0.4
 	// parentWeight is the weight of the resources that contain the one that a path leads to.
@@ -35,13 +37,14 @@ type codeRequest struct {
 	hasID   bool     // a path leads to one thing of a collection
 	isSafe  bool     // an HTTP method that changes nothing
 	prose   []string // what is said after the code
+	isBare  bool     // a name without parentheses or parameters
 }
 
 var (
 	// callLike matches the beginning of a request in the form of a call.
 	callLike = regexp.MustCompile(`^\s*[\p{L}_][\p{L}\p{N}_.]*(?:-[\p{L}\p{N}]+)*\(`)
-	// pluralMark matches the beginning of a word with an optional ending, which is no call: book(s).
-	pluralMark = regexp.MustCompile(`^\s*\p{L}+\((?:s|es|er|in|innen|r|n|x)\)`)
+	// optionalEnding matches the beginning of a word with an ending in parentheses: book(s), child(ren).
+	optionalEnding = regexp.MustCompile(`^\s*(\p{L}+)\((\p{Ll}{1,5})\)`)
 	// httpLike matches an HTTP request, or a verb and a path as AGIS writes them.
 	httpLike = regexp.MustCompile(`^\s*(?:curl\s+-X\s*)?([A-Za-z]+)\s+["']?((?:https?://[^\s/]+)?/[^\s"']*)["']?`)
 	// nameLike matches a name of several words at the beginning of a request.
@@ -77,12 +80,25 @@ func splitCode(text string) (c codeRequest, ok bool) {
 	}
 	call, returned, arrow := strings.Cut(text, "->")
 	switch {
-	case arrow || callLike.MatchString(text) && !pluralMark.MatchString(text):
+	case arrow || callLike.MatchString(text) && !hasOptionalEnding(text):
 		c.splitCall(call, returned)
+		if !arrow && len(c.name) > 0 && effect.Of(c.name[0]) == 0 && len(c.prose) > 0 && len(findProhibitions(c.prose)) == 0 {
+			return codeRequest{}, false // apartment(2br) to rent in Lisbon
+		}
 	case !c.splitHTTP(text) && !c.splitName(text):
 		return c, false
 	}
 	return c, len(c.fields) > 0
+}
+
+// endings are those that German and other languages write in parentheses after a word: Freund(in).
+var endings = strings.Fields("s es er in innen r n x")
+
+// hasOptionalEnding reports whether a text begins with a word with an ending in parentheses, which is no
+// call.
+func hasOptionalEnding(text string) bool {
+	m := optionalEnding.FindStringSubmatch(text)
+	return m != nil && (slices.Contains(endings, m[2]) || isEnglishWord(strings.ToLower(m[1])+m[2]))
 }
 
 // add adds the words of a part of the request, unless they are names of types.
@@ -104,19 +120,36 @@ func (c *codeRequest) addWords(words []string, weight float32) {
 // splitCall splits a function with its parameters, and its results or what is said after it.
 func (c *codeRequest) splitCall(call, returned string) {
 	name, parameters, _ := strings.Cut(call, "(")
-	if end := strings.LastIndexByte(parameters, ')'); end >= 0 {
+	if end := closingBracket(parameters, '(', ')'); end < len(parameters) {
 		c.prose = strings.Fields(strings.TrimLeftFunc(parameters[end+1:], unicode.IsPunct))
 		parameters = parameters[:end]
 	}
-	if at := strings.IndexAny(returned, ",;.—"); at >= 0 { // lat, lng, and do not store them
-		if words := strings.Fields(returned[at+1:]); len(findProhibitions(words)) > 0 {
-			returned, c.prose = returned[:at], words
-		}
+	words := strings.Fields(returned)
+	if spans := findProhibitions(words); len(spans) > 0 { // lat, lng, and do not store them
+		start := spans[0].start
+		returned, c.prose = strings.Join(words[:start], " "), append(c.prose, words[start:]...)
 	}
 	c.add(name, 1)
 	c.name = strings.Fields(strings.ToLower(tokens.PrepareName(strings.Join(c.fields, " "))))
 	c.add(parameters, parameterWeight)
 	c.add(returned, returnedWeight)
+}
+
+// closingBracket returns the index of the bracket that closes one before the text, the length of the text if
+// there is none.
+func closingBracket(text string, open, end rune) int {
+	depth := 1
+	for i, r := range text {
+		switch r {
+		case open:
+			depth++
+		case end:
+			if depth--; depth == 0 {
+				return i
+			}
+		}
+	}
+	return len(text)
 }
 
 // splitHTTP splits an HTTP request. A path in it is what GET and DELETE act on, and a verb at its end
@@ -161,24 +194,24 @@ func (c *codeRequest) splitHTTP(text string) bool {
 		return false
 	}
 	last := parts[len(parts)-1]
-	if verb := singularOf(last[0]); c.method == "create" && actionOf(verb) != 0 && (verb == last[0] || len(last) == 1) {
-		c.method = verb // POST /refunds
+	verb, length := verbOfPath(last)
+	if verb != "" && (c.method == "create" || c.method == "update" && len(parts) > 1 && verb == last[0] && isCommand(verb)) {
+		c.method = verb // POST /refunds, PUT /orders/17/cancel
 	}
 	if c.method == "retrieve" && !c.hasID && english.Singular(last[len(last)-1]) != "" {
 		c.method = "list"
 	}
 	c.name = append([]string{c.method}, last...)
-	if verb := singularOf(last[0]); verb == c.method {
-		if c.name = last; verb != last[0] {
-			c.name = append([]string{verb}, last[1:]...)
-		}
-		if len(last) == 1 && len(parts) > 1 { // cancel: its object is before it
-			c.name = append(slices.Clone(c.name), parts[len(parts)-2]...)
+	isVerb := verb == c.method
+	if isVerb {
+		c.name = append([]string{verb}, last[1:]...)
+		if len(last) == length && len(parts) > 1 { // cancel: its object is before it
+			c.name = append(c.name, parts[len(parts)-2]...)
 		}
 	} else {
 		c.fields, c.weights = append(c.fields, c.method), append(c.weights, methodWeight)
 	}
-	ofParent := len(last) == 1 && (singularOf(last[0]) == c.method || slices.Contains(knownNouns, last[0])) // cancel, status
+	ofParent := isVerb && len(last) == length || len(last) == 1 && slices.Contains(knownNouns, last[0]) // cancel, status
 	for i, words := range parts {
 		weight := float32(parentWeight)
 		if i == len(parts)-1 || ofParent && i == len(parts)-2 {
@@ -188,19 +221,69 @@ func (c *codeRequest) splitHTTP(text string) bool {
 	}
 	c.add(parameters, parameterWeight)
 	c.addRest(text[m[1]:])
+	if !isUpper && len(c.otherProse()) > 0 {
+		*c = codeRequest{} // delete /tmp/old.log from the server
+		return false
+	}
 	return true
+}
+
+// verbOfPath returns the verb that the last part of a path begins with and its number of words, "" if it
+// names things: cancel, turn-off, refunds, bookings.
+func verbOfPath(part []string) (verb string, length int) {
+	if len(part) > 1 && particles[part[1]] && effect.Of(part[0]+" "+part[1]) != 0 {
+		return part[0], 2
+	}
+	verb = singularOf(part[0])
+	switch u := english.Lookup(verb); {
+	case actionOf(verb) != 0 && (verb == part[0] && effect.Of(verb) != 0 || len(part) == 1):
+		return baseVerb(verb), 1
+	case verb == part[0] && u.Verb && (!u.Noun || effect.Of(verb) != 0 && u.VerbCount >= u.NounCount): // search, geocode
+		return verb, 1
+	}
+	return "", 0
+}
+
+// isCommand reports whether a verb is rarely a noun, or ends or reads something.
+func isCommand(verb string) bool {
+	u := english.Lookup(verb)
+	return u.Verb && (!u.Noun || effect.Of(verb) == effect.End || slices.Contains(gettingNames, verb) || u.NounCount == 0 && u.VerbCount > 0)
+}
+
+// nounsOfActs end names of things that have to do with an act: refund_policy.
+var nounsOfActs = strings.Fields("charge charges club code count date deadline fee fees form history limit limits policies policy reason reasons rule rules terms")
+
+// isNoun reports whether a name without parameters is that of a thing, though it begins with a verb.
+func (c *codeRequest) isNoun(first, last string) bool {
+	return c.isBare && slices.Contains(nounsOfActs, last) && (english.Lookup(first).Noun || slices.Contains(knownNouns, last)) && !slices.Contains(gettingNames, first)
+}
+
+// otherProse returns what is said after the code, without its prohibitions.
+func (c *codeRequest) otherProse() (words []string) {
+	at := 0
+	for _, s := range findProhibitions(c.prose) {
+		words = append(words, c.prose[at:s.start]...)
+		at = s.end
+	}
+	words = append(words, c.prose[at:]...)
+	return slices.DeleteFunc(words, func(w string) bool {
+		w = normalizeWord(w)
+		return w == "" || slices.Contains(beforeNegation, w) || slices.Contains(clauseJoiners, w)
+	})
 }
 
 // addRest adds what follows a name or a path: parameters, and what else is said.
 func (c *codeRequest) addRest(rest string) {
 	rest = strings.TrimLeft(rest, " \t\n,;:.—–-")
-	if strings.HasPrefix(rest, "{") { // a body
-		c.add(rest, parameterWeight)
-		return
+	if body, ok := strings.CutPrefix(rest, "{"); ok {
+		end := closingBracket(body, '{', '}')
+		c.add(body[:end], parameterWeight)
+		rest = strings.TrimLeftFunc(body[end:], unicode.IsPunct)
 	}
+	bare := strings.Contains(rest, "_")
 	for field := range strings.FieldsSeq(rest) {
 		name, _, _ := strings.Cut(strings.TrimLeft(field, "-"), "=")
-		if len(c.prose) == 0 && (assignment.MatchString(field) || strings.Contains(rest, "_") && parameterName.MatchString(field)) {
+		if len(c.prose) == 0 && (assignment.MatchString(field) || bare && parameterName.MatchString(field)) {
 			c.add(strings.TrimSuffix(name, ":"), parameterWeight)
 			continue
 		}
@@ -217,15 +300,26 @@ func (c *codeRequest) splitName(text string) bool {
 	}
 	name := text[m[2]:m[3]]
 	words := strings.Fields(strings.ToLower(tokens.PrepareName(name)))
-	if len(words) < 2 || !isNameOfFunction(name, words) {
-		return false
-	}
 	after := strings.Fields(text[m[3]:])
 	spans := findProhibitions(after)
+	if len(words) < 2 || !isNameOfFunction(name, words, len(after) > 0 && (len(spans) == 0 || spans[0].start > 0)) {
+		return false
+	}
 	bare := strings.Contains(name, "_") && strings.Contains(text[m[3]:], "_") && effect.Of(words[0]) != 0 // parameters without values
+	quote := ""                                                                                           // that of a value whose end follows: text='the build is green'
 	for i, field := range after {
-		isForbidden := slices.ContainsFunc(spans, func(s prohibitionSpan) bool { return s.start <= i && i < s.end })
-		if !isForbidden && !(bare && parameterName.MatchString(field)) && !assignment.MatchString(field) && strings.Trim(field, ",;:.-—'\"") != "" && !slices.Contains(clauseJoiners, normalizeWord(field)) && !endsAssignment(after[:i+1]) {
+		isForbidden := len(spans) > 0 && spans[0].start <= i
+		if isForbidden && i+1 == spans[0].end {
+			spans = spans[1:]
+		}
+		inValue := quote != ""
+		if _, value, ok := strings.Cut(field, "="); !inValue && ok && value != "" && strings.ContainsAny(value[:1], "'\"") {
+			quote = value[:1]
+		}
+		if quote != "" && strings.Count(field, quote)%2 == 0 != inValue {
+			quote = "" // it ends here
+		}
+		if !inValue && !isForbidden && !(bare && parameterName.MatchString(field)) && !assignment.MatchString(field) && strings.Trim(field, ",;:.-—'\"") != "" && !slices.Contains(clauseJoiners, normalizeWord(field)) {
 			return false
 		}
 	}
@@ -237,39 +331,35 @@ func (c *codeRequest) splitName(text string) bool {
 	c.name = words
 	c.addWords(words, 1)
 	c.addRest(text[m[3]:])
+	c.isBare = len(c.fields) == len(words)
 	return true
 }
 
-// endsAssignment reports whether the last of words belongs to a quoted value that begins in one
-// before: text='the build is green'.
-func endsAssignment(words []string) bool {
-	for i := len(words) - 1; i >= 0; i-- {
-		_, value, ok := strings.Cut(words[i], "=")
-		if ok && value != "" && strings.ContainsRune("'\"", rune(value[0])) {
-			return strings.Count(strings.Join(words[i:len(words)-1], " "), value[:1])%2 == 1
-		}
-	}
-	return false
-}
-
 // isNameOfFunction reports whether a name of several words is that of a function, and neither that of
-// a brand or a host nor a compound of the language: eBay, example.com, check-in.
-func isNameOfFunction(name string, words []string) bool {
+// a brand or a host nor a compound of the language: eBay, example.com, check-in. Most brands and hosts
+// have no parameters.
+func isNameOfFunction(name string, words []string, hasParameters bool) bool {
 	first, last := words[0], words[len(words)-1]
 	isVerb := func(w string) bool { return effect.Of(w) != 0 && english.Lookup(w).Verb }
 	switch {
 	case strings.Contains(name, "_"):
 		return true
 	case strings.Contains(name, "."):
-		_, last, _ := strings.Cut(name[strings.LastIndexByte(name, '.'):], ".")
-		own := strings.Fields(strings.ToLower(tokens.PrepareName(last)))
-		return len(own) > 0 && len(own[0]) > 2 && isVerb(own[0]) && !isVerb(words[0])
+		parts := strings.Split(name, ".")
+		own := strings.Fields(strings.ToLower(tokens.PrepareName(parts[len(parts)-1])))
+		isPlural := func(part string) bool { return english.Singular(strings.ToLower(part)) != "" }
+		return len(own) > 0 && len(own[0]) > 2 && isVerb(own[0]) && !isVerb(first) &&
+			(hasParameters || len(own) > 1 || slices.ContainsFunc(parts[:len(parts)-1], isPlural)) // acme.design is a host
 	case strings.Contains(name, "-"):
 		return isVerb(first) && !particles[words[1]] && english.Lookup(last).Noun && !slices.Contains(readOnlyWords, strings.ToLower(name)) &&
-			(len(words) > 2 || english.Singular(last) != "" || !english.Lookup(first).Noun)
+			(hasParameters || english.Singular(last) != "" || isCommand(first)) &&
+			!slices.ContainsFunc(words, func(w string) bool { return w == "per" || slices.Contains(prepositions, w) })
 	}
 	r := []rune(name)
-	return unicode.IsLower(r[0]) && isVerb(first)
+	if !unicode.IsLower(r[0]) || !isVerb(first) || slices.Contains(words, "my") {
+		return false // cleanMyMac
+	}
+	return hasParameters || isCommand(first) || len(words) > 2 // payPal is a brand
 }
 
 // particles follow a verb in compounds: a check-in, a built-in.
@@ -289,6 +379,7 @@ func singularOf(word string) string {
 // parseCode reads a request in the form of code.
 func parseCode(a analysis.Analyzer, c codeRequest) Request {
 	r := Request{}
+	c.addWords(c.otherProse(), proseWeight)
 	left := maxTerms
 	for i, field := range c.fields {
 		terms := tokens.Tokenize(a, tokens.PrepareName(field))
@@ -303,21 +394,10 @@ func parseCode(a analysis.Analyzer, c codeRequest) Request {
 		}
 	}
 	if len(c.name) > 0 {
-		first, last := c.name[0], c.name[len(c.name)-1]
-		r.Act.Verb, r.Act.Wanted = parseImperative(c.name)
-		if u := english.Lookup(first); c.method != "" || u.Verb && effect.Of(first) != 0 && (!u.Noun || !slices.Contains(knownNouns, last)) {
-			r.Act.Verb, r.Act.Wanted = first, effect.Of(first)
+		r.Act = c.act()
+		if single := particleMeaning(c.name[:min(len(c.name), 2)]); single != "" && r.Act.Verb != "" {
+			r.Words = append(r.Words, Word{Asked: strings.Join(c.name[:2], " "), Meanings: tokens.Tokenize(a, single), Weight: phraseWeight})
 		}
-		if r.Act.Verb == "" && r.Act.Wanted == 0 && slices.Contains(knownNouns, last) {
-			r.Act.Shows, r.Act.Wanted = true, Reading // order_status
-		}
-		if slices.Contains(gettingNames, c.name[0]) {
-			r.Act.Wanted = Reading // getUser makes none
-		}
-		if r.Act.Ends = endsSomething(c.name[:1], 0); r.Act.Ends && len(c.name) > 1 {
-			r.Act.Object = tokens.StemOf(singularOf(last))
-		}
-		r.Act.Makes = slices.Contains(makingVerbs, r.Act.Verb)
 	}
 	r.Act.Question = c.isSafe // GET changes nothing
 	r.Act.HasValue = c.hasID
@@ -329,6 +409,37 @@ func parseCode(a analysis.Analyzer, c codeRequest) Request {
 	r.Acts = []Act{r.Act}
 	return r
 }
+
+// act returns the act that the name says.
+func (c *codeRequest) act() Act {
+	first, last := c.name[0], c.name[len(c.name)-1]
+	u := english.Lookup(first)
+	switch {
+	case len(c.name) == 3 && particles[c.name[1]] && slices.Contains(timesOfActs, last):
+		return Act{Shows: true, Wanted: Reading} // check_in_date
+	case c.isNoun(first, last):
+		return Act{} // refund_policy
+	}
+	act := Act{}
+	act.Verb, act.Wanted = parseImperative(c.name)
+	switch {
+	case act.Verb == "" && (c.method != "" || u.Verb && effect.Of(first) != 0 && (!u.Noun || !slices.Contains(knownNouns, last))):
+		act.Verb, act.Wanted = first, effect.Of(first)
+	case act.Verb == "" && act.Wanted == 0 && slices.Contains(knownNouns, last):
+		act.Shows, act.Wanted = true, Reading // order_status
+	}
+	if slices.Contains(gettingNames, act.Verb) {
+		act.Wanted = Reading // getUser makes none
+	}
+	if act.Ends = act.Wanted == effect.End || endsSomething(c.name[:min(len(c.name), 2)], 0); act.Ends && len(c.name) > 1 && !particles[last] && !slices.Contains(prepositions, last) {
+		act.Object = tokens.StemOf(singularOf(last))
+	}
+	act.Makes = slices.Contains(makingVerbs, act.Verb)
+	return act
+}
+
+// timesOfActs follow a verb with a particle in names of things: check_out_time.
+var timesOfActs = []string{"date", "time", "times"}
 
 // gettingNames begin the names of functions that only read.
 var gettingNames = strings.Fields("fetch find get list load lookup query read retrieve search")

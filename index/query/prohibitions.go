@@ -189,6 +189,7 @@ func findProhibition(words []string, start, end int, follows bool) (prohibitionS
 	for i := range lower {
 		lower[i] = normalizeWord(words[start+i])
 	}
+	hasVerbs := true // whether verbs may follow
 	for i, w := range lower {
 		next := ""
 		if i+1 < len(lower) {
@@ -212,10 +213,14 @@ func findProhibition(words []string, start, end int, follows bool) (prohibitionS
 		}
 		if (w == "nothing" || w == "none") && from > 0 && len(forbiddenVerbs(lower[from-1:from])) > 0 {
 			from-- // delete nothing
+			hasVerbs = true
+		}
+		if !hasVerbs {
+			continue
 		}
 		p := Prohibition{Verbs: forbiddenVerbs(lower[from:])}
-		if len(p.Verbs) == 0 {
-			continue
+		if hasVerbs = len(p.Verbs) > 0; !hasVerbs {
+			continue // nor has a later negation
 		}
 		p.ReadOnly = slices.ContainsFunc(lower[from:], func(w string) bool { return slices.Contains(everything, w) }) &&
 			slices.ContainsFunc(p.Verbs, func(v string) bool { return effect.Of(v) != effect.End })

@@ -33,10 +33,12 @@ var placePrepositions = strings.Fields("across around at in inside near outside 
 // dates, quoted texts, names) less weight than the words for the task.
 func ParseRequest(a analysis.Analyzer, text string) Request {
 	text = PlainText(text)
-	if language := translate.Detect(text); language != "" {
+	code, isCode := splitCode(text)
+	isHTTP := isCode && code.method != "" && len(code.prose) == 0 // PUT /users/5/email is no French
+	if language := translate.Detect(text); language != "" && !isHTTP {
 		return parseForeign(a, language, text)
 	}
-	if code, ok := splitCode(text); ok {
+	if isCode {
 		return parseCode(a, code)
 	}
 	fields := strings.Fields(text)
