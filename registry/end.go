@@ -111,7 +111,8 @@ func (r *Registry) EraseByOperator(ctx context.Context, airID string) (Agent, er
 const EntriesPerWrite = 10000
 
 func (r *Registry) eraseAgent(ctx context.Context, airID string, may func(c *Change) (actor string, err error)) (Agent, error) {
-	agent, err := r.ChangeAgent(ctx, airID, func(c *Change) error {
+	// Each revocation adds an entry to a subject's history, which can be more than the erasure removes.
+	agent, err := r.ChangeAgent(store.WithReserve(ctx), airID, func(c *Change) error {
 		actor, err := may(c)
 		if err != nil {
 			return err

@@ -53,6 +53,18 @@ func PutIf(key string, value []byte, seq uint64) Write {
 // writes nothing.
 func Delete(key string) Write { return Write{Key: key, Delete: true} }
 
+type reserveKey struct{}
+
+// WithReserve returns a context for a [Store.Apply] that must also work while the disk is full, such
+// as the erasure of an agent: it may add more than it removes, and use half of the free space that
+// the store leaves to deletions. Below that half, [ErrFull] applies to it as to any other.
+func WithReserve(ctx context.Context) context.Context {
+	return context.WithValue(ctx, reserveKey{}, true)
+}
+
+// UsesReserve reports whether ctx comes from [WithReserve].
+func UsesReserve(ctx context.Context) bool { return ctx.Value(reserveKey{}) != nil }
+
 // A Cursor is a place in the log of one store. Store and Incarnation tell one log from another: a
 // restored or rolled-back store starts a new incarnation, in which old sequence numbers mean
 // nothing. The zero Cursor is the beginning of any log.
@@ -132,7 +144,7 @@ var (
 	// ErrCorrupt: a record does not match its checksum, or the file is damaged.
 	ErrCorrupt = errors.New("the store is damaged")
 	// ErrFull: free space is below the floor, and the writes do not remove more than they add; nothing
-	// was written.
+	// was written. [WithReserve] says who is exempt.
 	ErrFull = errors.New("not enough free disk space")
 )
 

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -20,6 +21,7 @@ import (
 	"gazetteer/registry/registrar"
 	"gazetteer/registry/resolve"
 	"gazetteer/store"
+	"gazetteer/store/boltstore"
 )
 
 // documents resolves DIDs of other hosts: each to the key of that number.
@@ -403,6 +405,75 @@ func TestErasureKeepsName(t *testing.T) {
 	}
 	if _, err := r.EraseByOperator(t.Context(), subject.AirID); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestErasureOfAttesterOnFullDisk erases an agent that has issued attestations while the disk is full:
+// the revocations make the histories of the subjects longer than what is erased, so they use the
+// reserve. Without a reserve nothing changes.
+func TestErasureOfAttesterOnFullDisk(t *testing.T) {
+	const issued, inWindow = 50, 10
+	c, d := newClock(), documents{}
+	dir := filepath.Join(t.TempDir(), "data")
+	openFull := func(minFree int64) (*boltstore.Store, *registrar.Registrar) {
+		s, err := boltstore.Open(t.Context(), dir, boltstore.Options{MinFree: minFree})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s, open(t, registrar.Options{Now: c.Now, Resolver: d, Store: s})
+	}
+	s, r := openFull(-1)
+	attester, secret := d.owner(t, r, "one.example", 1)
+	who := registry.Credentials{Secret: secret}
+	c.Advance(31 * 24 * time.Hour)
+	var subjects []string
+	for n := range issued {
+		if n > 0 && n%inWindow == 0 {
+			c.Advance(8 * 24 * time.Hour)
+		}
+		subject, _ := register(t, r, someone(byte(2+n)))
+		subjects = append(subjects, subject.AirID)
+		if _, _, err := r.Attest(t.Context(), subject.AirID, signAttestation(t, subject.AirID, attester, 1, "dependency", c.Now()), who); err != nil {
+			t.Fatal(err)
+		}
+	}
+	upkeep, err := s.Upkeep(t.Context())
+	if err := errors.Join(err, s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	free := upkeep.DiskFree
+	if free <= 0 {
+		t.Fatal("the free space of the disk is unknown")
+	}
+
+	s, r = openFull(3 * free)
+	head := s.Head()
+	if _, err := r.Erase(t.Context(), attester.AirID, who); !errors.Is(err, store.ErrFull) || s.Head() != head {
+		t.Errorf("below the reserve: %v, want ErrFull; the store was changed: %v", err, s.Head() != head)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s, r = openFull(free + free/4)
+	defer s.Close()
+	if _, _, err := r.Register(t.Context(), someone(100)); !errors.Is(err, store.ErrFull) {
+		t.Errorf("a registration: %v, want ErrFull", err)
+	}
+	if erased, err := r.Erase(t.Context(), attester.AirID, who); err != nil || erased.Status != registry.Erased {
+		t.Fatalf("%+v, %v", erased, err)
+	}
+	for _, airID := range subjects {
+		subject, _, err := r.Agent(t.Context(), airID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		about, err := r.Attestations(t.Context(), subject)
+		if err != nil || subject.Standing.Count != 0 || len(about) != 1 || about[0].Revoked.IsZero() || about[0].Statement != "" {
+			t.Errorf("%s: %+v, %+v, %v", airID, subject.Standing, about, err)
+		}
+		if history, _, err := r.History(t.Context(), airID, 0, 0); err != nil || len(history) == 0 || history[len(history)-1].Event != registry.EventRevoked {
+			t.Errorf("%s: %+v, %v", airID, history, err)
+		}
 	}
 }
 

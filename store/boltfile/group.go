@@ -47,7 +47,7 @@ type Request struct {
 	// before its last request.
 	Writes, Bytes int
 	// Frees marks a request that may run while the disk is full: it only deletes, or it refuses itself
-	// with the error of [Tx.Full] if it adds more than it removes.
+	// with the error of [Tx.Full] or [Tx.TakeReserve] if it adds more than it removes.
 	Frees bool
 }
 
@@ -57,6 +57,7 @@ type Tx struct {
 	seq      uint64
 	changed  bool
 	full     error
+	reserve  int64 // see TakeReserve
 }
 
 // NextSequence assigns the sequence of the next write.
@@ -74,6 +75,16 @@ func (tx *Tx) MarkChanged() { tx.changed = true }
 
 // Full returns store.ErrFull while the disk has less free space than Options.MinFree.
 func (tx *Tx) Full() error { return tx.full }
+
+// TakeReserve is [Tx.Full] for a request that may use the first half of Options.MinFree. It returns
+// nil when that half has room for so many bytes.
+func (tx *Tx) TakeReserve(bytes int) error {
+	if int64(bytes) > tx.reserve {
+		return tx.full
+	}
+	tx.reserve -= int64(bytes)
+	return nil
+}
 
 // pending is one request that waits for runCommits.
 type pending struct {
@@ -295,11 +306,11 @@ func (f *File) commitGroup(callers iter.Seq[*pending]) (expected int, times comm
 // their answers, the last assigned sequence, and the duration of the commit. An error applies to
 // the whole group.
 func (f *File) writeGroup(callers iter.Seq[*pending], seq uint64) (group []member, last uint64, times commitTimes, err error) {
-	full := f.checkSpace()
+	reserve, full := f.checkSpace()
 	var committing error
 	err = CatchDamage("write", func() error {
 		bare, err := f.beginTx(true)
-		tx := Tx{Tx: bare, seq: seq, full: full}
+		tx := Tx{Tx: bare, seq: seq, full: full, reserve: reserve}
 		if err == nil {
 			defer bare.Rollback() // does nothing after a commit
 			f.writeRoom(bare.Size())
@@ -361,19 +372,21 @@ func (f *File) CheckWrites() error {
 	if err := f.Err(); err != nil {
 		return err
 	}
-	return f.checkSpace()
+	_, err := f.checkSpace()
+	return err
 }
 
-// checkSpace returns store.ErrFull when the disk has less free space than Options.MinFree.
-func (f *File) checkSpace() error {
+// checkSpace returns store.ErrFull when the disk has less free space than Options.MinFree, and how
+// many bytes are free beyond half of that.
+func (f *File) checkSpace() (reserve int64, err error) {
 	if f.minFree < 0 {
-		return nil
+		return 0, nil
 	}
 	left, err := freeSpace(f.dir)
 	if err != nil || left >= f.minFree {
-		return nil // a file system that cannot tell is not full
+		return 0, nil // a file system that cannot tell is not full
 	}
-	return fmt.Errorf("%w: %d MiB are free under %s, %d MiB are wanted", store.ErrFull, left>>20, f.dir, f.minFree>>20)
+	return left - f.minFree/2, fmt.Errorf("%w: %d MiB are free under %s, %d MiB are wanted", store.ErrFull, left>>20, f.dir, f.minFree>>20)
 }
 
 // A task is work that runCommits runs while nothing is written.

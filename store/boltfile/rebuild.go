@@ -158,7 +158,7 @@ func (c *Copy) Update(ctx context.Context, bytes int64, fill func(to *bolt.Tx) e
 	if c.unsynced += bytes; c.unsynced < syncBytes {
 		return nil
 	}
-	if err := c.f.checkSpace(); err != nil {
+	if _, err := c.f.checkSpace(); err != nil {
 		return err
 	}
 	return c.syncCopy()
@@ -307,7 +307,7 @@ func (f *File) catchUp(ctx context.Context, c *Copy, copier Copier) error {
 		if copied < catchUpRest {
 			return c.syncCopy()
 		}
-		if err := f.checkSpace(); err != nil {
+		if _, err := f.checkSpace(); err != nil {
 			return err
 		}
 	}

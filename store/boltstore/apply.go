@@ -23,6 +23,7 @@ type request struct {
 	bytes   int
 	adds    bool // something besides deletions
 	growth  int  // of all records together, in bytes; set by checkRequest
+	reserve bool // see store.WithReserve
 }
 
 func newRequest(writes []store.Write) (*request, error) {
@@ -68,12 +69,13 @@ func findRepeated(writes []store.Write) (key string, twice bool) {
 // Apply writes all or nothing, as store.Store says. A canceled ctx has an effect until the commit
 // begins; Apply waits for a commit that has begun, so that its outcome is known. store.ErrFull and
 // store.ErrCorrupt mean that nothing was written. While the disk is full, Apply accepts what removes
-// more than it adds.
+// more than it adds, and what store.WithReserve allows.
 func (s *Store) Apply(ctx context.Context, writes ...store.Write) (uint64, error) {
 	r, err := newRequest(writes)
 	if err != nil {
 		return 0, err
 	}
+	r.reserve = store.UsesReserve(ctx)
 	return s.file.Write(ctx, boltfile.Request{
 		Write:  func(tx *boltfile.Tx) (refused, err error) { return s.batchOf(tx).applyRequest(r) },
 		Writes: len(r.changes), Bytes: r.bytes, Frees: true,
@@ -110,7 +112,9 @@ func (b *batch) applyRequest(r *request) (refused, err error) {
 		return nil
 	})
 	if refused == nil && r.adds && r.growth >= 0 {
-		refused = b.tx.Full()
+		if refused = b.tx.Full(); r.reserve {
+			refused = b.tx.TakeReserve(r.growth)
+		}
 	}
 	if err != nil || refused != nil {
 		return cmp.Or(err, refused), nil // a record that cannot be read concerns that request alone

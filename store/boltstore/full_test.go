@@ -56,3 +56,54 @@ func TestWritesOnFullDisk(t *testing.T) {
 		}
 	}
 }
+
+// TestReserveOfFullDisk writes while less space is free than the floor, with permission to use half of
+// it: what fits into that half is accepted, and below it nothing that grows.
+func TestReserveOfFullDisk(t *testing.T) {
+	dir := t.TempDir()
+	s, err := boltstore.Open(t.Context(), dir, boltstore.Options{MinFree: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Apply(t.Context(), store.Put("a", []byte("x"))); err != nil {
+		t.Fatal(err)
+	}
+	upkeep, err := s.Upkeep(t.Context())
+	if err := errors.Join(err, s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	free := upkeep.DiskFree
+	if free <= 0 {
+		t.Fatal("the free space of the disk is unknown")
+	}
+	for _, c := range []struct {
+		name    string
+		minFree int64
+		want    error // with the reserve
+	}{
+		{"a quarter is missing", free + free/4, nil},
+		{"more than half is missing", 3 * free, store.ErrFull},
+	} {
+		s, err := boltstore.Open(t.Context(), dir, boltstore.Options{MinFree: c.minFree})
+		if err != nil {
+			t.Fatal(err)
+		}
+		writes := []store.Write{store.Put("a", nil), store.Put("new", bytes.Repeat([]byte("y"), 1000))}
+		if _, err := s.Apply(t.Context(), writes...); !errors.Is(err, store.ErrFull) {
+			t.Errorf("%s, without the reserve: %v, want ErrFull", c.name, err)
+		}
+		head := s.Head().Seq
+		if _, err := s.Apply(store.WithReserve(t.Context()), writes...); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", c.name, err, c.want)
+		}
+		if moved := s.Head().Seq > head; moved != (c.want == nil) {
+			t.Errorf("%s: the store was changed: %v", c.name, moved)
+		}
+		if _, err := s.Apply(t.Context(), store.Delete("new")); err != nil {
+			t.Errorf("%s: a deletion: %v", c.name, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
