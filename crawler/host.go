@@ -27,8 +27,8 @@ type Host struct {
 	// Visited is the end of the last visit, zero before the first.
 	Visited time.Time `json:"visited,omitzero"`
 	Visits  int       `json:"visits"`
-	// Wished is the time of the last request for a visit; ByOwner tells whether its owner sent it:
-	// see [Crawler.Recrawl].
+	// Wished is the time of the last request for a visit; ByOwner tells whether its owner or
+	// the operator sent it: see [Crawler.Recrawl].
 	Wished  time.Time `json:"wished,omitzero"`
 	ByOwner bool      `json:"wished_by_owner,omitempty"`
 	// OwnerProved is the time of the owner's last signed request for a visit, zero for never.

@@ -48,9 +48,9 @@ const (
 // was answered and could not be used is requested again, because its owner repairs it and asks at
 // once. The request is durable when Recrawl returns.
 //
-// The error is a *[SoonError] within 10 minutes of the last request, except for the operator, or
-// while the host asks for a pause, a *[fetch.HostError] for a bad host name, [ErrBlocked],
-// [store.ErrNotFound] for an unknown host, or another one of the store.
+// The error is a *[SoonError] within 10 minutes of the last request (of the owner's own one for the
+// owner, never for the operator) or while the host asks for a pause, a *[fetch.HostError] for a bad
+// host name, [ErrBlocked], [store.ErrNotFound] for an unknown host, or another one of the store.
 func (c *Crawler) Recrawl(ctx context.Context, host string, by Requester) error {
 	name, err := fetch.CheckHost(host)
 	if err != nil {
@@ -112,11 +112,14 @@ func (c *Crawler) writeRevisitRequest(ctx context.Context, name string, by Reque
 	return h.Due, nil
 }
 
-// pauseUntil returns the end of the pause after the last request of a visit, zero for none: requests of
-// others do not delay the owner, and nothing delays the operator.
+// pauseUntil returns the end of the pause after the last request of a visit, a past time for none:
+// requests of others do not delay the owner, and nothing delays the operator.
 func (h *Host) pauseUntil(by Requester) time.Time {
-	if by == Operator || by == ProvedOwner && !h.ByOwner {
+	switch by {
+	case Operator:
 		return time.Time{}
+	case ProvedOwner:
+		return h.OwnerProved.Add(recrawlPause)
 	}
 	return h.Wished.Add(recrawlPause)
 }

@@ -132,6 +132,39 @@ func TestRecrawlByStranger(t *testing.T) {
 	})
 }
 
+// TestRecrawlByOwner checks that the pause between two requests of the owner counts only those: neither
+// a stranger nor the operator delays the owner.
+func TestRecrawlByOwner(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.site("a.test", map[string]http.Handler{aiPath: json200(ai("A"))})
+		w.run()
+		w.crawl("a.test")
+		for _, c := range []struct {
+			after time.Duration
+			by    crawler.Requester
+			wait  time.Duration
+		}{
+			{time.Hour, crawler.Operator, 0},
+			{time.Minute, crawler.ProvedOwner, 0},
+			{time.Minute, crawler.Operator, 0},
+			{time.Minute, crawler.ProvedOwner, 8 * time.Minute},
+			{time.Minute, crawler.Anybody, 8 * time.Minute}, // after the operator
+			{7 * time.Minute, crawler.ProvedOwner, 0},
+			{10 * time.Minute, crawler.Anybody, 0},
+			{time.Minute, crawler.ProvedOwner, 0},
+		} {
+			time.Sleep(c.after)
+			synctest.Wait()
+			err := w.crawler.Recrawl(t.Context(), "a.test", c.by)
+			var soon *crawler.SoonError
+			if c.wait == 0 && err != nil || c.wait > 0 && (!errors.As(err, &soon) || soon.Wait != c.wait) {
+				t.Errorf("%q: %v, want a wait of %v", c.by, err, c.wait)
+			}
+		}
+	})
+}
+
 // An owner who has repaired an unusable document need not wait for a day: only a 404 answer
 // prevents new requests.
 func TestRecrawlOfARepairedDocument(t *testing.T) {
