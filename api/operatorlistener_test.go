@@ -20,6 +20,8 @@ import (
 	"gazetteer/conformance/standing"
 	"gazetteer/crawler"
 	"gazetteer/store"
+
+	"github.com/gin-gonic/gin"
 )
 
 // TestCrawlStreams checks that the stream sends each result before the crawler makes the next one.
@@ -221,6 +223,39 @@ func TestCrawlStartErrorIsReported(t *testing.T) {
 	defer r.Body.Close()
 	if r.StatusCode != 503 || r.Header.Get("Retry-After") == "" || r.Header.Get("Content-Type") != "application/problem+json" {
 		t.Errorf("%s, %v", r.Status, r.Header)
+	}
+}
+
+// TestOperatorIsNotCounted checks which requests have a client whom limits count: those to the public
+// listener, whatever they say, and those that a page of another site sends to the operator's.
+func TestOperatorIsNotCounted(t *testing.T) {
+	h := newTestServer(t, options{handlers: func(e *gin.Engine) {
+		e.GET("/client", func(c *gin.Context) { c.String(http.StatusOK, "%v", route.ClientAddress(c).IsValid()) })
+	}})
+	listener := httptest.NewUnstartedServer(nil)
+	listener.Config.Handler = h.api.LocalOperatorHandler(listener.Listener.Addr().String())
+	listener.Start()
+	t.Cleanup(listener.Close)
+	for _, c := range []struct {
+		base    string
+		headers []string
+		counted bool
+	}{
+		{h.base, nil, true},
+		{h.base, []string{"X-Forwarded-For", "@"}, true},
+		{h.base, []string{"Sec-Fetch-Site", "none"}, true},
+		{h.admin, nil, false},
+		{listener.URL, nil, false},
+		{listener.URL, []string{"X-Forwarded-For", "192.0.2.1"}, false},
+		{listener.URL, []string{"Sec-Fetch-Site", "none"}, false},
+		{listener.URL, []string{"Sec-Fetch-Site", "same-origin"}, false},
+		{listener.URL, []string{"Sec-Fetch-Site", "same-site"}, true},
+		{listener.URL, []string{"Sec-Fetch-Site", "cross-site"}, true},
+	} {
+		r := h.requestAt(c.base, "GET", "/client", nil, c.headers...)
+		if got := string(r.body); r.StatusCode != http.StatusOK || got != fmt.Sprint(c.counted) {
+			t.Errorf("%s %v: %s %s, want %v", c.base, c.headers, r.Status, got, c.counted)
+		}
 	}
 }
 

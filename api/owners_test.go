@@ -329,6 +329,31 @@ func TestRecrawl(t *testing.T) {
 	}
 }
 
+// TestRecrawlByOperator requests visits over the listeners: on those of the operator there is no pause
+// and no quota, and on the public one nothing makes a request the operator's.
+func TestRecrawlByOperator(t *testing.T) {
+	e := newOwnedSite(t, options{}, answer.OwnerRequestOptions{PerClient: 3, PerDomain: 3, All: -1})
+	e.publishAll("www.example.com")
+	listener := httptest.NewUnstartedServer(nil)
+	listener.Config.Handler = e.api.LocalOperatorHandler(listener.Listener.Addr().String())
+	listener.Start()
+	t.Cleanup(listener.Close)
+	request := func(base string, status int, headers ...string) {
+		t.Helper()
+		if r := e.requestAt(base, "POST", "/api/v1/services/www.example.com/recrawl", nil, headers...); r.StatusCode != status {
+			t.Errorf("%s %v: %s %s, want %d", base, headers, r.Status, r.body, status)
+		}
+	}
+	request(e.base, 202)
+	for range 5 {
+		request(listener.URL, 202)
+		request(e.admin, 202)
+	}
+	request(listener.URL, 202, "X-Forwarded-For", "192.0.2.1")
+	request(e.base, 429)
+	request(e.base, 429, "X-Forwarded-For", "@")
+}
+
 func TestClausesAreCounted(t *testing.T) {
 	e := withOwners(t, 2)
 	for range 2 {

@@ -136,7 +136,7 @@ func (r *Reservation) Cancel() {
 }
 
 // Take counts one event of a client. The error is an [*ExceededError], and then nothing is counted.
-// A client without an address, which came over the operator's socket, is never refused.
+// A client without an address, which is the operator, is never refused.
 func (l *Limiter) Take(ctx context.Context, client netip.Addr) error {
 	_, err := l.Reserve(ctx, client)
 	return err

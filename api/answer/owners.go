@@ -106,8 +106,8 @@ func NewOwnerRequests(o OwnerRequestOptions) *OwnerRequests {
 	}
 }
 
-// admitRequest counts a request against what its own network may send. Requests over the operator's
-// socket, which have the zero address, are not counted.
+// admitRequest counts a request against what its own network may send. Requests of the
+// operator, which have the zero address, are not counted.
 func (w *OwnerRequests) admitRequest(ctx context.Context, client netip.Addr) error {
 	return quotaError(w.clients.Take(ctx, client), "requests about hosts", "try again later")
 }

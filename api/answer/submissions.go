@@ -63,7 +63,7 @@ type Submission struct {
 }
 
 // Submit adds hosts to the frontier and returns the result for each; a known host keeps its due
-// time. client is the address of the client; the zero address, the operator's socket, is not
+// time. client is the address of the client; the zero address, the operator, is not
 // counted. The error is [ErrNoCrawl], a *[QuotaError] if the request exceeds a limit and no host
 // was added, or an error of the store.
 func (a *Answers) Submit(ctx context.Context, hosts []string, client netip.Addr) ([]Submission, error) {

@@ -89,8 +89,8 @@ type ValidationRequest struct {
 	URL string
 	// Level 2 requires the fields of AGIS Level 2.
 	Level int
-	// Client is the address of the client. Requests over the operator's socket, which have the zero
-	// address, are not counted.
+	// Client is the address of the client. Requests of the operator, which have the zero address, are
+	// not counted.
 	Client netip.Addr
 }
 

@@ -53,8 +53,11 @@ var methods = []string{
 }
 
 // ClientAddress returns the address of the client: that of the connection, unless a trusted proxy
-// reports another one. It is invalid on the Unix socket.
+// reports another one. It is invalid for the operator, whom no limit counts.
 func ClientAddress(c *gin.Context) netip.Addr {
+	if c.Request.Context().Value(operatorKey{}) != nil {
+		return netip.Addr{}
+	}
 	a, err := netip.ParseAddr(c.ClientIP())
 	if err != nil {
 		return netip.Addr{}

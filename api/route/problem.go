@@ -266,7 +266,7 @@ func (r *Error) WithCause(err error) *Error {
 }
 
 // AdmitClient counts one event of a client against a limit, or refuses it with a Retry-After. A
-// client without an address, which uses the operator's socket, is not counted.
+// client without an address, which is the operator, is not counted.
 func AdmitClient(ctx context.Context, l *limit.Limiter, client netip.Addr, what string) error {
 	e, exceeded := errors.AsType[*limit.ExceededError](l.Take(ctx, client))
 	if !exceeded {
