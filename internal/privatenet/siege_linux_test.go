@@ -797,7 +797,7 @@ func (s *siege) attack(ctx context.Context, all *sync.WaitGroup, victims []*owne
 		func(ctx context.Context) {
 			s.strike(ctx, "POST", "/api/v1/submissions", fmt.Sprintf(`{"hosts":[%q,%q,%q]}`, foreignHost(), foreignHost(), foreignHost()))
 		},
-		func(ctx context.Context) { s.strike(ctx, "GET", "/1.0/identifiers/did:wba:"+foreignHost(), "") },
+		func(ctx context.Context) { s.strike(ctx, "GET", identifiersPath+"did:wba:"+foreignHost(), "") },
 	}
 	for _, kind := range kinds {
 		all.Go(func() { s.strikeOften(ctx, kind, time.Second*time.Duration(len(kinds))/time.Duration(s.plan.rate)) })
@@ -854,13 +854,58 @@ func (s *siege) strike(ctx context.Context, method, path, body string, headers .
 	if err == nil && answer.status == http.StatusTooManyRequests {
 		s.refused.Add(1)
 	}
-	switch answer.status {
-	case http.StatusInternalServerError:
+	if isFailure(path, answer.status) {
 		s.complain(fmt.Sprintf("%s %.60s: %d %.300s", method, path, answer.status, answer.body))
+	}
+	switch answer.status {
 	case http.StatusBadRequest, http.StatusMethodNotAllowed, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity:
 		s.invalid.Store(fmt.Sprintf("%s %.60s: %d %.300s", method, path, answer.status, answer.body))
 	}
 	return answer
+}
+
+// identifiersPath is where foreign DIDs are resolved: the only route of the siege whose answer passes
+// on the failure of a foreign host.
+const identifiersPath = "/1.0/identifiers/"
+
+// isFailure reports whether a status is a failure of the server: a refusal for lack of space, time or
+// connections is none, and neither is the failure of a foreign host.
+func isFailure(path string, status int) bool {
+	switch status {
+	case http.StatusServiceUnavailable:
+		return false
+	case http.StatusBadGateway, http.StatusGatewayTimeout:
+		return !strings.HasPrefix(path, identifiersPath)
+	}
+	return status >= 500
+}
+
+// TestFailuresInSiege checks which answers the siege takes for failures of the server.
+func TestFailuresInSiege(t *testing.T) {
+	for _, c := range []struct {
+		path   string
+		status int
+		want   bool
+	}{
+		{"/api/v1/search?q=x", 0, false}, // no answer
+		{"/api/v1/search?q=x", 200, false},
+		{"/api/v1/search?q=x", 429, false},
+		{"/api/v1/search?q=x", 500, true},
+		{"/api/v1/search?q=x", 501, true},
+		{"/api/v1/search?q=x", 502, true},
+		{"/api/v1/search?q=x", 503, false},
+		{"/api/v1/search?q=x", 504, true},
+		{"/api/v1/validate", 502, true},
+		{identifiersPath + "did:wba:a.example", 500, true},
+		{identifiersPath + "did:wba:a.example", 501, true},
+		{identifiersPath + "did:wba:a.example", 502, false},
+		{identifiersPath + "did:wba:a.example", 504, false},
+		{identifiersPath + "did:wba:a.example", 505, true},
+	} {
+		if got := isFailure(c.path, c.status); got != c.want {
+			t.Errorf("%s: %d is a failure: %v, want %v", c.path, c.status, got, c.want)
+		}
+	}
 }
 
 // strikeRegistration registers an agent, and has a domain checked for it.
