@@ -226,8 +226,9 @@ func TestCrawlStartErrorIsReported(t *testing.T) {
 	}
 }
 
-// TestOperatorIsNotCounted checks which requests have a client whom limits count: those to the public
-// listener, whatever they say, and those that a page of another site sends to the operator's.
+// TestOperatorIsNotCounted checks which requests have a client whom limits count: those to the
+// public listener, whatever they say, and those that a page of another site sends to the
+// operator's.
 func TestOperatorIsNotCounted(t *testing.T) {
 	h := newTestServer(t, options{handlers: func(e *gin.Engine) {
 		e.GET("/client", func(c *gin.Context) { c.String(http.StatusOK, "%v", route.ClientAddress(c).IsValid()) })

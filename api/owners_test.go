@@ -329,8 +329,8 @@ func TestRecrawl(t *testing.T) {
 	}
 }
 
-// TestRecrawlByOperator requests visits over the listeners: on those of the operator there is no pause
-// and no quota, and on the public one nothing makes a request the operator's.
+// TestRecrawlByOperator requests visits over the listeners: on those of the operator there is no
+// pause and no quota, and on the public one nothing makes a request the operator's.
 func TestRecrawlByOperator(t *testing.T) {
 	e := newOwnedSite(t, options{}, answer.OwnerRequestOptions{PerClient: 3, PerDomain: 3, All: -1})
 	e.publishAll("www.example.com")

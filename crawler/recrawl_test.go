@@ -132,8 +132,8 @@ func TestRecrawlByStranger(t *testing.T) {
 	})
 }
 
-// TestRecrawlByOwner checks that the pause between two requests of the owner counts only those: neither
-// a stranger nor the operator delays the owner.
+// TestRecrawlByOwner checks that the pause between two requests of the owner counts only those:
+// neither a stranger nor the operator delays the owner.
 func TestRecrawlByOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

@@ -111,7 +111,7 @@ func (r *Registry) EraseByOperator(ctx context.Context, airID string) (Agent, er
 const EntriesPerWrite = 10000
 
 func (r *Registry) eraseAgent(ctx context.Context, airID string, may func(c *Change) (actor string, err error)) (Agent, error) {
-	// Each revocation adds an entry to a subject's history, which can be more than the erasure removes.
+	// The revocations add entries to the histories of the subjects, maybe more than is removed.
 	agent, err := r.ChangeAgent(store.WithReserve(ctx), airID, func(c *Change) error {
 		actor, err := may(c)
 		if err != nil {

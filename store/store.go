@@ -55,9 +55,9 @@ func Delete(key string) Write { return Write{Key: key, Delete: true} }
 
 type reserveKey struct{}
 
-// WithReserve returns a context for a [Store.Apply] that must also work while the disk is full, such
-// as the erasure of an agent: it may add more than it removes, and use half of the free space that
-// the store leaves to deletions. Below that half, [ErrFull] applies to it as to any other.
+// WithReserve returns a context for a [Store.Apply] that must also work while the disk is full,
+// such as the erasure of an agent: it may add more than it removes, and use half of the free space
+// that the store leaves to deletions. Below that half, [ErrFull] applies to it as to any other.
 func WithReserve(ctx context.Context) context.Context {
 	return context.WithValue(ctx, reserveKey{}, true)
 }

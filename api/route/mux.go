@@ -167,10 +167,10 @@ func (a *Mux) Handler() http.Handler { return a.Public }
 // operatorKey marks the context of a request that came to the operator's listeners.
 type operatorKey struct{}
 
-// OperatorHandler serves the owner of the data directory: the public routes, the routes below /admin,
-// and the operator's routes of the AIR reference. Nobody else may reach it, so serve it on a Unix
-// socket of mode 0600. On the public routes too the client is the operator: [ClientAddress] has none,
-// unless a browser sends the request for a page of another site.
+// OperatorHandler serves the owner of the data directory: the public routes, the routes below
+// /admin, and the operator's routes of the AIR reference. Nobody else may reach it, so serve it on
+// a Unix socket of mode 0600. On the public routes too the client is the operator: [ClientAddress]
+// has none, unless a browser sends the request for a page of another site.
 func (a *Mux) OperatorHandler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if site := r.Header.Get("Sec-Fetch-Site"); site != "cross-site" && site != "same-site" {

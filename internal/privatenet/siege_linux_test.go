@@ -864,12 +864,12 @@ func (s *siege) strike(ctx context.Context, method, path, body string, headers .
 	return answer
 }
 
-// identifiersPath is where foreign DIDs are resolved: the only route of the siege whose answer passes
-// on the failure of a foreign host.
+// identifiersPath is where foreign DIDs are resolved: the only route of the siege whose answer
+// passes on the failure of a foreign host.
 const identifiersPath = "/1.0/identifiers/"
 
-// isFailure reports whether a status is a failure of the server: a refusal for lack of space, time or
-// connections is none, and neither is the failure of a foreign host.
+// isFailure reports whether a status is a failure of the server: a refusal for lack of space, time
+// or connections is none, and neither is the failure of a foreign host.
 func isFailure(path string, status int) bool {
 	switch status {
 	case http.StatusServiceUnavailable:

@@ -408,9 +408,9 @@ func TestErasureKeepsName(t *testing.T) {
 	}
 }
 
-// TestErasureOfAttesterOnFullDisk erases an agent that has issued attestations while the disk is full:
-// the revocations make the histories of the subjects longer than what is erased, so they use the
-// reserve. Without a reserve nothing changes.
+// TestErasureOfAttesterOnFullDisk erases an agent that has issued attestations while the disk is
+// full: the revocations make the histories of the subjects longer than what is erased, so they use
+// the reserve. Without a reserve nothing changes.
 func TestErasureOfAttesterOnFullDisk(t *testing.T) {
 	const issued, inWindow = 50, 10
 	c, d := newClock(), documents{}

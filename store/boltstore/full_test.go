@@ -57,8 +57,8 @@ func TestWritesOnFullDisk(t *testing.T) {
 	}
 }
 
-// TestReserveOfFullDisk writes while less space is free than the floor, with permission to use half of
-// it: what fits into that half is accepted, and below it nothing that grows.
+// TestReserveOfFullDisk writes while less space is free than the floor, with permission to use half
+// of it: what fits into that half is accepted, and below it nothing that grows.
 func TestReserveOfFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	s, err := boltstore.Open(t.Context(), dir, boltstore.Options{MinFree: -1})
