@@ -198,7 +198,7 @@ func TestForeignPhrases(t *testing.T) {
 	for text, meant := range map[string]string{
 		"Wo steckt meine Bestellung?": "track", "das Rad ist kaputt angekommen": "damaged", "Licht aus in der Küche": "switch", "¿por dónde va mi pedido?": "track",
 		"quiero pasear al perro mañana": "walk", "éteins la lumière du salon": "lights", "mon vase est arrivé cassé": "damaged", "犬の散歩をお願いします": "walking",
-		"ist mein Flug nicht angekommen": "missing", "아직 안 왔어": "missing", "den Flug brauche ich nicht mehr": "cancel", "Tisch für zwei heute Abend": "restaurant",
+		"ist mein Flug nicht angekommen": "missing", "ma commande n'est pas arrivée": "missing", "아직 안 왔어": "missing", "den Flug brauche ich nicht mehr": "cancel", "Tisch für zwei heute Abend": "restaurant",
 		"une table pour 4": "restaurant", "den Brief ins Deutsche übersetzen": "translate", "ins Englische!": "translate", "se fue la luz": "outage", "kein Strom": "outage",
 		"髪を切りたい": "haircut", "我的书续借": "renew", "把客厅的灯关灯": "switch", "강아지 산책 시켜줘": "walking",
 	} {
@@ -211,7 +211,7 @@ func TestForeignPhrases(t *testing.T) {
 		"virer mon argent":        "refund",
 		"no ha llegado mi pedido": "lost", "아직 안 샀어 비행기": "track", "ich brauche nicht mehr als zwei Flüge": "cancel", "ich brauche nicht mehr Flüge": "cancel",
 		"ich kann nicht länger bleiben": "extend", "ich will das Buch nicht länger behalten": "renew", "je ne peux pas rester plus longtemps": "extend",
-		"ich habe mein Geld zurück bekommen": "refund", "wo ist meine nächste Apotheke": "track", "¿dónde está mi ciudad?": "track", "où est mon école": "track",
+		"ich habe mein Geld zurück bekommen": "refund", "wo ist meine nächste Apotheke": "track", "¿dónde está mi ciudad?": "track", "où est mon école": "track", "je ne suis pas arrivé à réserver une table": "missing",
 		"ich suche einen Tisch für mein Wohnzimmer": "restaurant", "busco una mesa para mi sala": "restaurant", "une table pour mon salon": "restaurant",
 		"ins Deutsche Museum": "translate", "Türen zu verkaufen": "lock", "se fue la niña": "outage", "changer la date sur mon téléphone": "reschedule",
 		"cambiar la fecha en mi teléfono": "reschedule", "改日期格式": "reschedule", "kein Strom verbrauchen": "outage",
