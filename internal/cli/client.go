@@ -268,8 +268,29 @@ func (a *App) awaitSocket(ctx context.Context, dir string) (*Client, bool) {
 	return nil, false
 }
 
-// indexPatience is how long a command waits for an index that makes no progress.
+// indexPatience is how long a command waits for an index that makes no progress before it asks why.
 const indexPatience = 30 * time.Second
+
+// awaitIndex waits until the index has followed the store up to a sequence, however long it is built.
+// An index that cannot be written is not waited for; the command goes on without the newer documents.
+func (a *App) awaitIndex(ctx context.Context, index interface {
+	follow.Follower
+	Failure() error
+}, seq uint64) error {
+	for told := false; ; told = true {
+		err := follow.Await(ctx, index, seq, indexPatience)
+		if !errors.Is(err, follow.ErrStalled) {
+			return err
+		}
+		if why := index.Failure(); why != nil {
+			fmt.Fprintf(a.Err, "The index cannot be written, so that newer documents are missing from it: %v\n", why)
+			return nil
+		}
+		if !told {
+			fmt.Fprintln(a.Err, "Waiting for the index, which is being built.")
+		}
+	}
+}
 
 // startOwnServer opens the data directory in this process and runs it without a
 // public address. If another process has just opened the directory, its server answers instead.
@@ -303,9 +324,7 @@ func (a *App) startOwnServer(ctx context.Context, settings config.Config, crawl 
 		}
 		return nil, nil, errors.Join(err, h.Close())
 	}
-	if err := follow.Await(ctx, h.Index, h.Store.Head().Seq, indexPatience); errors.Is(err, follow.ErrStalled) {
-		fmt.Fprintf(a.Err, "The index has not followed the store for %v, so that newer documents are missing from it: %v\n", indexPatience, h.Index.Failure())
-	} else if err != nil {
+	if err := a.awaitIndex(ctx, h.Index, h.Store.Head().Seq); err != nil {
 		return nil, nil, errors.Join(err, stop())
 	}
 	c, ok := NewSocketClient(settings.DataDir)

@@ -10,11 +10,47 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"gazetteer/internal/server"
+	"gazetteer/store"
 	"gazetteer/store/boltstore"
+	"gazetteer/store/follow"
 )
+
+// An awaitedIndex is an index that follows as the test moves it.
+type awaitedIndex struct {
+	follow.Position
+	failure error
+}
+
+func (x *awaitedIndex) Failure() error { return x.failure }
+
+// TestCommandWaitsForSlowIndex checks that a command waits for an index that is built for minutes
+// without a visible step, but not for one that cannot be written.
+func TestCommandWaitsForSlowIndex(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told strings.Builder
+		a := &App{Streams: Streams{Err: &told}}
+		slow := new(awaitedIndex)
+		begun := time.Now()
+		time.AfterFunc(10*time.Minute, func() { slow.MoveTo(store.Cursor{Seq: 7}) })
+		if err := a.awaitIndex(t.Context(), slow, 7); err != nil || time.Since(begun) != 10*time.Minute {
+			t.Errorf("a slow index: %v after %v", err, time.Since(begun))
+		}
+		if told.String() != "Waiting for the index, which is being built.\n" {
+			t.Errorf("a slow index: %q", told.String())
+		}
+		told.Reset()
+		if err := a.awaitIndex(t.Context(), &awaitedIndex{failure: errors.New("there is no room")}, 7); err != nil {
+			t.Errorf("an index that cannot be written: %v", err)
+		}
+		if text := told.String(); !strings.HasSuffix(text, "missing from it: there is no room\n") {
+			t.Errorf("an index that cannot be written: %q", text)
+		}
+	})
+}
 
 // TestForgottenDocumentsAreResolvedAnew checks that a client tells the server, which caches documents,
 // not to answer with one that a recipient or a signature proves to be old.
