@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -118,8 +119,8 @@ func (h *Server) awaitPart(ctx context.Context, p compactPart, seq uint64, patie
 	if p.follower == nil {
 		return nil
 	}
-	h.awaited.Store(p.name, p)
-	defer h.awaited.Delete(p.name)
+	h.awaited.Store(&p, nil) // by call: two compactions may wait for the same part
+	defer h.awaited.Delete(&p)
 	err := follow.Await(ctx, p.follower, seq, patience)
 	if errors.Is(err, follow.ErrStalled) {
 		err = fmt.Errorf("it has not followed the store for %v, and is at write %d of %d", patience, p.follower.Cursor().Seq, seq)
@@ -143,9 +144,12 @@ func (p compactPart) describeFailure() string {
 
 // listAwaited returns the parts that a compaction waits for now.
 func (h *Server) listAwaited() (parts []operator.Uncompacted) {
-	for _, p := range h.awaited.Range {
-		p := p.(compactPart)
-		parts = append(parts, operator.Uncompacted{Part: p.name, Reason: p.describeFailure()})
+	for p := range h.awaited.Range {
+		p := p.(*compactPart)
+		part := operator.Uncompacted{Part: p.name, Reason: p.describeFailure()}
+		if !slices.Contains(parts, part) {
+			parts = append(parts, part)
+		}
 	}
 	return parts
 }

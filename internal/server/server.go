@@ -81,7 +81,7 @@ type Server struct {
 	panics         atomic.Uint64      // of handlers, since the start
 	mailCompacted  atomic.Int64       // Unix milliseconds of the last compaction of the mail, 0 for none
 	erased         atomic.Int64       // Unix milliseconds of the last erasure of an agent, 0 for none
-	awaited        sync.Map           // of compactPart by name: what a compaction waits for
+	awaited        sync.Map           // *compactPart as keys: what compactions wait for
 	NotifyManager  func(state string) // reports the state of the server to the service manager
 }
 
