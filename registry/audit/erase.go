@@ -63,7 +63,7 @@ const (
 // closed. It does not move the log's cursor: the log reads the deletions again, and declares them.
 // After an error it retries at intervals, and erases other records meanwhile.
 func (l *Log) eraseAhead(ctx context.Context) {
-	for pause := l.retry; ; pause = min(2*pause, retryMost) {
+	for pause := l.retry; ctx.Err() == nil; pause = min(2*pause, retryMost) {
 		err := l.eraseAgain()
 		if err == nil {
 			err = l.eraseDeleted(ctx, false)

@@ -438,6 +438,10 @@ func TestErasurePassesOverDamage(t *testing.T) {
 	if s := h.log.Status(); s.Unerased != 1 || !errors.Is(s.EraseErr, ErrDamaged) {
 		t.Errorf("meanwhile: %+v", s)
 	}
+	if err := h.stop(); err != nil { // it can end meanwhile
+		t.Error(err)
+	}
+	h.run()
 	damage() // repairs it
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()

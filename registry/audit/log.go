@@ -90,7 +90,7 @@ type Log struct {
 	broken  error // owned by Run: the reason why writes are no longer allowed
 	damaged damagedRecords
 	orphans map[int64]string // owned by Run: undeclared leaves, by their numbers, of which the store knows nothing
-	writing sync.Mutex // held while the files change, and while they are copied
+	writing sync.Mutex       // held while the files change, and while they are copied
 
 	position follow.Position // the position up to which the newest checkpoint covers the store
 	erased   follow.Position // the position up to which the content of deleted records is erased

@@ -1,6 +1,9 @@
 package audit
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // A Status is the state of a log.
 type Status struct {
@@ -29,6 +32,15 @@ type Status struct {
 
 // Signs reports whether the log will sign the next change.
 func (s Status) Signs() bool { return s.Halt == nil && !s.Growing && s.Blocked == nil }
+
+// DescribeUnerased returns the problem of deleted records whose content could not be erased, "" if
+// there are none.
+func (s Status) DescribeUnerased() string {
+	if s.EraseErr == nil {
+		return ""
+	}
+	return fmt.Sprintf("content of deleted records is still in the transparency log, which tries to erase it again: %v", s.EraseErr)
+}
 
 // Status returns the current state of the log.
 func (l *Log) Status() Status {
