@@ -366,6 +366,9 @@ func (c *Client) PostForLines(ctx context.Context, path string, body any, each f
 		return err
 	}
 	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return RefusalError(response, nil)
+	}
 	decoder := json.NewDecoder(response.Body)
 	for {
 		var line json.RawMessage
@@ -383,15 +386,20 @@ func (c *Client) PostForLines(ctx context.Context, path string, body any, each f
 	}
 }
 
-// Send sends a request and returns an answer that accepts it. Any other status, unless it is in
-// also, becomes an error with its exit code.
+// Send sends a request and returns an answer that accepts it: for GET, 200 alone has what was asked for.
+// Any other status, unless it is in also, becomes an error with its exit code, even if its body is cut
+// off.
 func (c *Client) Send(request *http.Request, also ...int) (*http.Response, error) {
 	response, err := c.Do(request)
-	if err != nil || response.StatusCode/100 == 2 || slices.Contains(also, response.StatusCode) {
-		return response, err
-	}
-	raw, err := c.ReadAnswer(response)
 	if err != nil {
+		return nil, err
+	}
+	status := response.StatusCode
+	if status == http.StatusOK || status/100 == 2 && request.Method != http.MethodGet || slices.Contains(also, status) {
+		return response, nil
+	}
+	raw, _ := c.ReadAnswer(response)
+	if err := request.Context().Err(); err != nil {
 		return nil, err
 	}
 	return nil, RefusalError(response, raw)
@@ -476,7 +484,7 @@ const (
 var errSlow = errors.New("the answer is not complete in time")
 
 // ReadAnswer reads all of an answer of [Client.Do], up to MaxAnswer bytes, and closes it. Its errors
-// have an exit code.
+// have an exit code; with them it returns what it has read.
 func (c *Client) ReadAnswer(response *http.Response) ([]byte, error) {
 	defer response.Body.Close()
 	body, watched := response.Body.(*watchedBody)
@@ -488,9 +496,9 @@ func (c *Client) ReadAnswer(response *http.Response) ([]byte, error) {
 	case errors.Is(err, limit.ErrTooLarge):
 		return nil, exit.Networkf("the answer of %s is larger than %d MiB: it is not read", c.Base, MaxAnswer>>20)
 	case err != nil && watched && errors.Is(context.Cause(body.ctx), errSlow):
-		return nil, exit.Networkf("%s has not sent all of its answer in %s, %d times --timeout", c.Base, answerTimes*c.silence, answerTimes)
+		return raw, exit.Networkf("%s has not sent all of its answer in %s, %d times --timeout", c.Base, answerTimes*c.silence, answerTimes)
 	case err != nil:
-		return nil, exit.Networkf("read the answer of %s: %w", c.Base, err)
+		return raw, exit.Networkf("read the answer of %s: %w", c.Base, err)
 	}
 	return raw, nil
 }

@@ -8,11 +8,13 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"gazetteer/internal/exit"
 	"gazetteer/internal/server"
 	"gazetteer/store"
 	"gazetteer/store/boltstore"
@@ -150,6 +152,33 @@ func TestAnswersThatDoNotEnd(t *testing.T) {
 		_, err := (&Client{HTTP: far.Client(), Base: far.URL, silence: test.silence}).GetJSON(t.Context(), path, &answer)
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %q", path, err, test.want)
+		}
+	}
+}
+
+// TestRefusalsThatAreCutOff checks that a refusal keeps its exit code when its body does not arrive, and that
+// only 200 answers a request for something.
+func TestRefusalsThatAreCutOff(t *testing.T) {
+	far := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		status, err := strconv.Atoi(strings.TrimPrefix(r.URL.Path, "/"))
+		if err != nil {
+			t.Error(err)
+		}
+		w.Header().Set("Content-Length", "1000")
+		w.WriteHeader(status)
+		io.WriteString(w, `{"detail":"cut`)
+	}))
+	defer far.Close()
+	c := &Client{HTTP: far.Client(), Base: far.URL}
+	for path, want := range map[string]int{"/403": exit.Usage, "/410": exit.NotFound, "/500": exit.Network, "/202": exit.Network} {
+		_, text := c.GetText(t.Context(), path)
+		for name, err := range map[string]error{
+			"text": text, "lines": c.PostForLines(t.Context(), path, struct{}{}, func([]byte) error { return nil }),
+		} {
+			refused, ok := errors.AsType[*exit.Error](err)
+			if !ok || refused.Code != want || !strings.Contains(err.Error(), "the server answered "+path[1:]) {
+				t.Errorf("%s, %s: %v", path, name, err)
+			}
 		}
 	}
 }

@@ -88,6 +88,8 @@ func StatusError(status int, body []byte) error {
 		text = fmt.Sprintf("the server answered %d %s", status, http.StatusText(status))
 	}
 	switch {
+	case status < 300:
+		return exit.Networkf("%s instead of 200 OK", text)
 	case status < 400: // see followOnlyReads
 		return exit.Networkf("%s: a command that changes something follows no redirect; name the address in --server that it leads to", text)
 	case status == http.StatusNotFound && p.Rule == airIDRule: // malformed, and not only unknown

@@ -86,9 +86,9 @@ type unansweredError struct{ err error }
 func (e *unansweredError) Error() string { return fetch.Reason(e.err) }
 func (e *unansweredError) Unwrap() error { return e.err }
 
-// Get requests an https URL and reads so many bytes of the body at most of the body. No status is
-// an error; an error means that there was no complete answer, and the page then holds the known
-// part. For a larger body the error is a [*TooLargeError].
+// Get requests an https URL and reads at most so many bytes of the body. No status is an error; an error
+// means that there was no complete answer, and the page then holds the known part. For a larger body
+// the error is a [*TooLargeError].
 func (c *HTTPS) Get(ctx context.Context, address, accept string, most int) (Page, error) {
 	return c.doRequest(ctx, http.MethodGet, address, accept, "", most)
 }
