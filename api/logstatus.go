@@ -3,9 +3,11 @@ package api
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/VictoriaMetrics/metrics"
@@ -34,15 +36,20 @@ type LogLock struct {
 // A LogStatus is the state of the transparency log. It contains no file name and no address; the
 // server's own log does.
 type LogStatus struct {
-	Origin       string       `json:"origin" doc:"the name of the log"`
-	Leaves       int64        `json:"leaves" doc:"under the newest checkpoint"`
-	Bytes        int64        `json:"bytes" doc:"of its files"`
-	CheckpointAt time.Time    `json:"checkpoint_at" doc:"when the newest checkpoint was signed"`
-	Behind       uint64       `json:"behind" doc:"writes of the store that the newest checkpoint does not cover"`
-	Signs        bool         `json:"signs" doc:"what is written is signed"`
-	Halted       *HaltView    `json:"halted,omitempty" doc:"why nothing is signed until the operator has repaired it"`
-	Lock         LogLock      `json:"lock"`
-	Witnesses    []WitnessRow `json:"witnesses,omitempty" doc:"who cosigns the log"`
+	Origin       string    `json:"origin" doc:"the name of the log"`
+	Leaves       int64     `json:"leaves" doc:"under the newest checkpoint"`
+	Bytes        int64     `json:"bytes" doc:"of its files"`
+	CheckpointAt time.Time `json:"checkpoint_at" doc:"when the newest checkpoint was signed"`
+	Behind       uint64    `json:"behind" doc:"writes of the store that the newest checkpoint does not cover"`
+	Signs        bool      `json:"signs" doc:"what is written is signed"`
+	Halted       *HaltView `json:"halted,omitempty" doc:"why nothing is signed until the operator has repaired it"`
+	// Undeclared is set while the log cannot sign, Unerased while some leaves cannot be erased.
+	Undeclared int          `json:"undeclared,omitempty" doc:"erased leaves that no leaf declares yet"`
+	Unerased   int          `json:"unerased,omitempty" doc:"deleted records whose content could not be erased yet"`
+	Lock       LogLock      `json:"lock"`
+	Witnesses  []WitnessRow `json:"witnesses,omitempty" doc:"who cosigns the log"`
+
+	full bool // the only reason why it cannot sign is a full disk
 }
 
 // A HaltView says why a log is halted.
@@ -64,7 +71,8 @@ func (a *API) logStatus() *LogStatus {
 		return nil
 	}
 	s := a.Answers.Log.Status()
-	v := &LogStatus{Origin: s.Origin, Leaves: s.Leaves, Bytes: s.Bytes, CheckpointAt: s.SignedAt.UTC(), Behind: s.Behind, Signs: s.Signs(), Lock: a.logLock}
+	v := &LogStatus{Origin: s.Origin, Leaves: s.Leaves, Bytes: s.Bytes, CheckpointAt: s.SignedAt.UTC(), Behind: s.Behind, Signs: s.Signs(), Undeclared: s.Undeclared, Unerased: s.Unerased, Lock: a.logLock,
+		full: !s.Growing && (errors.Is(s.Blocked, syscall.ENOSPC) || errors.Is(s.Blocked, syscall.EDQUOT))}
 	if s.Halt != nil {
 		v.Halted = &HaltView{Cause: s.Halt.Cause, Since: s.Halt.Since}
 	}
@@ -122,7 +130,7 @@ func (a *API) possibleWork(ready bool, log *LogStatus) route.Work {
 	case log.Halted != nil:
 		w.Problems = append(w.Problems, fmt.Sprintf("sign: the transparency log signs nothing more since %s, because %s; its operator repairs that, and then runs: gazetteer registry resume-signing",
 			log.Halted.Since.Format(time.RFC3339), haltTexts[log.Halted.Cause]))
-	case !log.Signs && !w.Write: // for the same reason
+	case !log.Signs && !w.Write && log.full: // for the same reason
 	case !log.Signs:
 		w.Problems = append(w.Problems, "sign: the transparency log cannot sign at the moment: its disk is full, its lock does not answer, or an older copy of it is grown again")
 	default:
@@ -184,6 +192,8 @@ func writeLogMetrics(b *bytes.Buffer, s ServerStatus, gauge func(string, float64
 	gauge("log_leaves", float64(s.Log.Leaves))
 	gauge("log_bytes", float64(s.Log.Bytes))
 	gauge("log_behind", float64(s.Log.Behind))
+	gauge("log_undeclared", float64(s.Log.Undeclared))
+	gauge("log_unerased", float64(s.Log.Unerased))
 	gauge("log_checkpoint_age_seconds", age(s.Log.CheckpointAt))
 	gauge("log_lock_apart", boolGauge(s.Log.Lock.Apart))
 	for _, cause := range []string{audit.CauseWitness, audit.CauseLock, audit.CauseDamage} {

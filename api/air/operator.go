@@ -108,6 +108,7 @@ type RegistryStatus struct {
 	Waiting   int                   `json:"waiting" doc:"registrations that wait for approval, at most 100 are counted"`
 	Reports   ReportCount           `json:"reports"`
 	Halted    *audit.Halt           `json:"log_halted,omitempty" doc:"why the transparency log signs nothing more"`
+	Unerased  string                `json:"log_unerased,omitempty" doc:"why content of deleted records is still in the transparency log"`
 }
 
 // ReportCount counts open and closed reports.
@@ -135,6 +136,7 @@ func (a *Routes) RegistryStatus(ctx context.Context) (v RegistryStatus, err erro
 		if halt, halted := a.Answers.Log.Halted(); halted {
 			v.Halted = &halt
 		}
+		v.Unerased = a.Answers.Log.Status().DescribeUnerased()
 	}
 	v.Waiting, v.Reports = len(waiting), ReportCount{figures.Open, figures.Overdue, int(figures.Oldest / time.Hour)}
 	return v, nil

@@ -130,6 +130,8 @@ type OperatorStatus struct {
 	Ready   bool           `json:"ready"`
 	// Halted is why the transparency log signs nothing more; absent while it signs.
 	Halted *audit.Halt `json:"log_halted,omitempty" doc:"why the transparency log signs nothing more"`
+	// Unerased says why content of deleted records is still in the log.
+	Unerased string `json:"log_unerased,omitempty" doc:"why content of deleted records is still in the transparency log"`
 	// Awaited are the parts that a running compaction waits for.
 	Awaited []Uncompacted `json:"compaction_awaits,omitempty" doc:"the parts that a running compaction waits for"`
 	PID     int           `json:"pid"`
@@ -146,6 +148,7 @@ func (a *Operator) getOperatorStatus(context.Context, *struct{}) (*route.Output[
 		if halt, halted := a.Answers.Log.Halted(); halted {
 			s.Halted = &halt
 		}
+		s.Unerased = a.Answers.Log.Status().DescribeUnerased()
 	}
 	if a.options.AwaitedParts != nil {
 		s.Awaited = a.options.AwaitedParts()

@@ -62,6 +62,7 @@ func (a *verbs) printStatus(ctx context.Context, server *cli.Client) error {
 	if v.Halted != nil {
 		a.PrintField("log", v.Halted.String())
 	}
+	a.PrintField("erasures", v.Unerased)
 	switch {
 	case v.Reports.Open > 0:
 		a.PrintNextSteps("Look at them:", a.FormatCommand("registry reports"))
