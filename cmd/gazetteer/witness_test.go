@@ -275,9 +275,13 @@ func TestOnlyOneOfTwoDirectoriesSigns(t *testing.T) {
 			t.Fatalf("%v: %s", err, out)
 		}
 	}
-	own := []string{"--set", "registry.checkpoint_copy=" + filepath.Join(t.TempDir(), "checkpoint")}
+	copies := map[string][]string{
+		"beside":            {"--data-dir", beside},
+		"elsewhere":         {"--data-dir", elsewhere},
+		"with its own copy": {"--data-dir", elsewhere, "--set", "registry.checkpoint_copy=" + filepath.Join(t.TempDir(), "checkpoint")},
+	}
 	again := startProgramIn(t, p.dir, "crawler.enabled=false")
-	for name, words := range map[string][]string{"beside": {"--data-dir", beside}, "elsewhere": {"--data-dir", elsewhere}, "with its own copy": append([]string{"--data-dir", elsewhere}, own...)} {
+	for name, words := range copies {
 		out, code := again.cli(append(words, "agent", "new", "Second", "--key", "second.key")...)
 		if code != exit.Data || !strings.Contains(out, "signs the same log") {
 			t.Errorf("%s, while the first runs: exit code %d:\n%s", name, code, out)
@@ -287,7 +291,7 @@ func TestOnlyOneOfTwoDirectoriesSigns(t *testing.T) {
 		t.Fatalf("%d\n%s", code, out)
 	}
 	stopped(t, again)
-	for name, words := range map[string][]string{"beside": {"--data-dir", beside}, "elsewhere": {"--data-dir", elsewhere}, "with its own copy": append([]string{"--data-dir", elsewhere}, own...)} {
+	for name, words := range copies {
 		out, code := again.cli(append(words, "agent", "show")...)
 		if code != exit.Data || !strings.Contains(out, "an older copy of the log and of the store was put back") {
 			t.Errorf("%s, after the first: exit code %d:\n%s", name, code, out)
