@@ -62,7 +62,7 @@ func TestOperationsOfValidDocuments(t *testing.T) {
 	}
 }
 
-// maxPrepared is how many operations of one document the golden file shows.
+// maxShown is how many operations of one document the golden file shows.
 const maxShown = 8
 
 func describeDocument(w *strings.Builder, d *document.Document) {

@@ -51,7 +51,7 @@ func missingWordsNote(hits []index.Hit) string {
 	return "not found in any of these: " + strings.Join(words[:min(len(words), MaxNear)], ", ")
 }
 
-// maxProposals is the largest number of verbs that are proposed if nothing matches.
+// MaxNear is the largest number of similar names, and of missing words, that an answer names.
 const MaxNear = 5
 
 // Behind returns how many records of the store are newer than a sequence that an answer is based

@@ -156,7 +156,7 @@ type caller struct {
 	book *book
 }
 
-// host is what the registry calls itself.
+// killHost is what the registry calls itself.
 const killHost = "localhost"
 
 // send sends a request, signed if there is a key, and decodes the answer. The status is 0 if there

@@ -130,7 +130,7 @@ func labelled(t *testing.T, file string) (f figures) {
 	return f
 }
 
-// answerNoMethod are frequent verbs that are errors, each with the reason.
+// noMethod are frequent verbs that are errors, each with the reason.
 var noMethod = map[string]string{
 	"open": "a state, by the draft's list",
 	"get":  "HTTP", "put": "HTTP", "head": "HTTP", "post": "HTTP", "trace": "HTTP", "connect": "HTTP", "patch": "HTTP",

@@ -44,7 +44,7 @@ func (d documents) owner(t testing.TB, r *registrar.Registrar, host string, key 
 	return register(t, r, registry.Registration{Name: host, PublicKey: keyText(key), CreatorDID: "did:wba:" + host})
 }
 
-// attestation returns a signed attestation of subject by an agent.
+// signAttestation returns a signed attestation of subject by an agent.
 func signAttestation(t testing.TB, subject string, attester registry.Agent, key byte, kind string, now time.Time) attestation.Request {
 	t.Helper()
 	q := attestation.Request{Attester: attester.AirID, Type: kind, SignedAt: now.Format("2006-01-02T15:04:05.000Z"), Statement: "seen <it> & \"more\""}

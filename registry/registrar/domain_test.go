@@ -331,7 +331,7 @@ func TestProofIsBoundToKey(t *testing.T) {
 	}
 }
 
-// evidence returns the signals of one sort.
+// collectEvidence returns the signals of one kind.
 func collectEvidence(t testing.TB, r *registrar.Registrar, a registry.Agent, signal string) []evidence.Signal {
 	t.Helper()
 	all, err := r.Evidence(t.Context(), a)
