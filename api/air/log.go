@@ -14,6 +14,7 @@ import (
 	"gazetteer/api/route"
 	"gazetteer/registry/audit"
 	"gazetteer/registry/audit/checkpoint"
+	"gazetteer/registry/audit/tiles"
 	"gazetteer/store"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -235,7 +236,7 @@ func (a *Routes) verifyLog(ctx context.Context, in *verifyInput) (*route.Output[
 	v := LogCheck{Valid: true, Count: head.N, TipHash: hex.EncodeToString(head.Hash[:])}
 	for i := from; i < to; i++ {
 		err := checkEntry(ctx, log, i, head.N)
-		if _, damaged := errors.AsType[*audit.DamagedError](err); damaged {
+		if _, damaged := errors.AsType[*tiles.DamagedError](err); damaged {
 			broken := i + 1
 			v.Valid, v.FirstBrokenID = false, &broken
 			break
@@ -262,7 +263,7 @@ func checkEntry(ctx context.Context, log *audit.Log, i, size int64) error {
 		return err
 	}
 	if p.Leaf != e.Hash || !e.Erased && tlog.RecordHash(e.Leaf) != e.Hash {
-		return &audit.DamagedError{File: e.Key, Problem: "the leaf does not have the hash that the tree gives it"}
+		return &tiles.DamagedError{File: e.Key, Problem: "the leaf does not have the hash that the tree gives it"}
 	}
 	return nil
 }
