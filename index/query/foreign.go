@@ -234,9 +234,11 @@ var factQuestions = map[string]struct{ endings, openings, requests []string }{
 		strings.Fields("多少钱 几点 什么时候 多久 多少錢 幾點 什麼時候"),
 		strings.Fields("可以 能 帮 请 想"),
 	},
-	translate.German:  {nil, strings.Fields("wann wo wie welche welcher welches wieviel wer"), strings.Fields("kannst könnt können könnte würde darf kann magst")},
-	translate.French:  {nil, strings.Fields("combien quand où quel quelle quels quelles"), strings.Fields("peux pouvez pourriez pourrais pouvons puis-je voulez voudriez est-il")},
-	translate.Spanish: {nil, strings.Fields("cuánto cuánta cuántos cuántas cuanto cuándo dónde qué cuál cuáles quién"), strings.Fields("puedes puede podría podrías pueden puedo podemos quieres quiere")},
+	translate.German:     {nil, strings.Fields("wann wo wie welche welcher welches wieviel wer"), strings.Fields("kannst könnt können könnte würde darf kann magst")},
+	translate.French:     {nil, strings.Fields("combien quand où quel quelle quels quelles"), strings.Fields("peux pouvez pourriez pourrais pouvons puis-je voulez voudriez est-il")},
+	translate.Portuguese: {nil, strings.Fields("quanto quanta quantos quantas quando onde qual quais quem"), strings.Fields("podes pode poderia poderias podem posso podemos queres quer")},
+	translate.Italian:    {nil, strings.Fields("quanto quanta quanti quante quando dove dov'è qual quale quali chi che"), strings.Fields("puoi può potresti potrebbe possono posso possiamo vuoi vuole")},
+	translate.Spanish:    {nil, strings.Fields("cuánto cuánta cuántos cuántas cuanto cuándo dónde qué cuál cuáles quién"), strings.Fields("puedes puede podría podrías pueden puedo podemos quieres quiere")},
 }
 
 // asksForFact reports whether a text in another language asks for a fact: "has my booking been

@@ -15,6 +15,12 @@ func TestDetect(t *testing.T) {
 		"s'il vous plaît, réservez une table":    French,
 		"was steht heute auf der Karte":          German,
 		"reservar una mesa para dos":             Spanish,
+		"reservar uma mesa para dois":            Portuguese,
+		"onde está a minha encomenda":            Portuguese,
+		"prenotare un tavolo per due":            Italian,
+		"che tempo fa domani":                    Italian,
+		"a pizza margherita and two panini":      "",
+		"no data in the a/b report":              "",
 		"오늘의 메뉴":                                 Korean,
 		"今日のメニュー":                                Japanese,
 		"今天的菜单":                                  Chinese,
@@ -80,7 +86,7 @@ func TestExpressionsBeforeWords(t *testing.T) {
 }
 
 func TestExpressionsAreNotTooLong(t *testing.T) {
-	for _, language := range []string{German, Spanish, French, Korean} {
+	for _, language := range slices.Concat(latinLanguages, []string{Korean}) {
 		for expression := range unpacked()[language] {
 			if n := len(strings.Fields(expression)); n > maxPhrase {
 				t.Errorf("%q has %d words, more than %d", expression, n, maxPhrase)

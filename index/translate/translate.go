@@ -1,7 +1,8 @@
 // Package translate translates words of other languages to English, so that a request in one of
 // them finds operations that are described in English. Start with [Detect] and [Translate].
 //
-// The table holds some 70,000 words of German, Spanish, French, Japanese, Korean and Chinese.
+// The table holds some 90,000 words of German, Spanish, French, Portuguese, Italian, Japanese, Korean
+// and Chinese.
 // README.md names their origin and licences.
 package translate
 
@@ -28,13 +29,18 @@ var everyday string
 
 // The languages of the table.
 const (
-	German   = "de"
-	Spanish  = "es"
-	French   = "fr"
-	Japanese = "ja"
-	Korean   = "ko"
-	Chinese  = "zh"
+	German     = "de"
+	Spanish    = "es"
+	French     = "fr"
+	Portuguese = "pt"
+	Italian    = "it"
+	Japanese   = "ja"
+	Korean     = "ko"
+	Chinese    = "zh"
 )
+
+// latinLanguages are the languages that detectLatin distinguishes from English.
+var latinLanguages = []string{German, Spanish, French, Portuguese, Italian}
 
 // Marks that are used instead of English words.
 const (
@@ -182,8 +188,7 @@ const (
 // possessive is the English ending that would be read as the French word s' (today's menu).
 var possessive = regexp.MustCompile(`['’]s\b`)
 
-// detectLatin distinguishes German, Spanish, French and English by the number of their words in a
-// text.
+// detectLatin distinguishes the languages in Latin letters by the number of their words in a text.
 func detectLatin(text string) string {
 	if text = strings.ToLower(text); strings.ContainsAny(text, "'’") {
 		text = possessive.ReplaceAllString(text, "")
@@ -212,7 +217,7 @@ func detectLatin(text string) string {
 		return "" // no language has more evidence
 	}
 	best, language := ofEnglish, ""
-	for _, l := range []string{German, Spanish, French} {
+	for _, l := range latinLanguages {
 		if mostEvidence(l, words, known) <= best {
 			continue
 		}
@@ -312,7 +317,7 @@ func mostEvidence(language string, words []string, english []bool) (most float64
 // English.
 var foreignFunctionWords = sync.OnceValue(func() map[string]bool {
 	set := make(map[string]bool)
-	for _, l := range []string{German, Spanish, French} {
+	for _, l := range latinLanguages {
 		for w, meanings := range unpacked()[l] {
 			if len(meanings) > 0 && isFunctionWord(meanings) {
 				set[w] = true
@@ -530,6 +535,27 @@ func baseForms(language, word string) []string {
 		add("os as o a", "o a _")
 		add("es s", "_")
 		add("o as a amos an e es en emos imos ando iendo ado ido é ó", "ar er ir")
+	case Portuguese:
+		for _, clitic := range []string{"-me", "-nos", "-te", "-lhe", "-se", "-lo", "-la"} {
+			if stem, ok := strings.CutSuffix(word, clitic); ok {
+				bases = append(bases, stem)
+			}
+		}
+		add("os as o a", "o a _")
+		add("ões ães", "ão")
+		add("es s", "_")
+		add("is", "l")
+		add("o as a amos am e es em emos imos ando endo indo ado ido ei ou i eu iu", "ar er ir")
+	case Italian:
+		for _, clitic := range []string{"melo", "mela", "ci", "mi", "ti", "vi", "gli", "lo", "la", "li", "le", "si", "ne"} {
+			if stem, ok := strings.CutSuffix(word, clitic); ok && strings.HasSuffix(stem, "r") {
+				bases = append(bases, stem+"e")
+			}
+		}
+		add("i e a o", "o a e")
+		add("chi che", "co ca")
+		add("ghi ghe", "go ga")
+		add("o i a e iamo ano ono ando endo ato uto ito ami imi", "are ere ire")
 	case French:
 		add("es s x", "_")
 		add("e es ons ez ent é ée és ées er", "er ir re")

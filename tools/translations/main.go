@@ -32,6 +32,7 @@ import (
 // languages are the files to read, by the code that the table uses.
 var languages = []struct{ code, file string }{
 	{"de", "wn-wikt-deu.tab"}, {"es", "wn-wikt-spa.tab"}, {"fr", "wn-wikt-fra.tab"},
+	{"pt", "wn-wikt-por.tab"}, {"it", "wn-wikt-ita.tab"},
 	{"ja", "wn-wikt-jpn.tab"}, {"ko", "wn-wikt-kor.tab"}, {"zh", "wn-wikt-cmn.tab"},
 }
 
