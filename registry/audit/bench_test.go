@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"gazetteer/store"
-
 	"golang.org/x/mod/sumdb/tlog"
+
+	"gazetteer/store"
 )
 
 // BenchmarkProof measures a proof in a log of a million leaves, read from the files and checked. It
@@ -151,4 +151,17 @@ func BenchmarkFollow(b *testing.B) {
 		}
 		b.ReportMetric(float64(b.N)*batchSize/b.Elapsed().Seconds(), "leaves/s")
 	})
+}
+
+// BenchmarkCheckLeaves measures a check of 256 leaves of a log, as anybody may request it.
+func BenchmarkCheckLeaves(b *testing.B) {
+	const size, checked = 100_000, 256
+	l, _ := bigLog(b, size)
+	b.ReportAllocs()
+	for b.Loop() {
+		from := rand.Int64N(size - checked)
+		if _, err := l.CheckLeaves(b.Context(), from, from+checked, size); err != nil {
+			b.Fatal(err)
+		}
+	}
 }

@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"gazetteer/registry/audit/checkpoint"
-	"gazetteer/registry/audit/tiles"
 	"gazetteer/store"
 
 	"golang.org/x/mod/sumdb/note"
@@ -150,7 +149,7 @@ func (c *comparison) compareLeaves(progress func(done, total int64)) error {
 			progress(index, c.state.Size)
 		}
 		e, _, err := c.leaves.readEntry(index, c.hashes)
-		if errors.Is(err, tiles.ErrDamaged) {
+		if errors.Is(err, ErrDamaged) {
 			c.report(err.Error())
 			continue
 		}
@@ -162,7 +161,7 @@ func (c *comparison) compareLeaves(progress func(done, total int64)) error {
 			continue
 		}
 		if e.Deleted {
-			declared, err := tiles.ErasedBy(e.Leaf)
+			declared, err := erasedBy(e.Leaf)
 			if err != nil {
 				c.report(fmt.Sprintf("leaf %d: %v", index, err))
 			}

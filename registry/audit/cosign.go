@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"gazetteer/limit"
 	"gazetteer/protocol"
 	"gazetteer/registry/audit/checkpoint"
 
@@ -110,9 +109,9 @@ func submitCheckpoint(ctx context.Context, client *http.Client, url string, olde
 		return nil, 0, err
 	}
 	defer answer.Body.Close()
-	text, err := limit.ReadAll(answer.Body, checkpoint.MaxSize)
+	text, err := readBounded(answer.Body, "the answer", checkpoint.MaxSize)
 	if err != nil {
-		return nil, 0, fmt.Errorf("read the answer: %w", err)
+		return nil, 0, err
 	}
 	switch answer.StatusCode {
 	case http.StatusOK:

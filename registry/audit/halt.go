@@ -12,7 +12,6 @@ import (
 
 	"gazetteer/internal/privatefile"
 	"gazetteer/registry/audit/checkpoint"
-	"gazetteer/registry/audit/tiles"
 
 	"golang.org/x/mod/sumdb/tlog"
 )
@@ -78,7 +77,7 @@ func describeHalt(reason error) string {
 	if fork, ok := errors.AsType[*ForkError](reason); ok {
 		return fork.Problem
 	}
-	if damage, ok := errors.AsType[*tiles.DamagedError](reason); ok {
+	if damage, ok := errors.AsType[*DamagedError](reason); ok {
 		return damage.File + " " + damage.Problem
 	}
 	return reason.Error()
@@ -117,7 +116,7 @@ func haltCause(err error) string {
 	if fork, ok := errors.AsType[*ForkError](err); ok {
 		return fork.cause
 	}
-	if errors.Is(err, tiles.ErrDamaged) {
+	if errors.Is(err, ErrDamaged) {
 		return CauseDamage
 	}
 	return ""
@@ -125,7 +124,7 @@ func haltCause(err error) string {
 
 // haltIfDamaged halts the log if a reader has found damage.
 func (l *Log) haltIfDamaged(err *error) {
-	if errors.Is(*err, tiles.ErrDamaged) {
+	if errors.Is(*err, ErrDamaged) {
 		l.Halt(CauseDamage, *err)
 	}
 }

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"gazetteer/registry/audit/checkpoint"
-	"gazetteer/registry/audit/tiles"
 	"gazetteer/store"
 	"gazetteer/store/boltstore"
 
@@ -250,9 +249,9 @@ func (h *fixture) events(agent, from, to int) {
 
 // check verifies the whole log from its own directory against all signed checkpoints, and returns
 // the report.
-func (h *fixture) check(older ...[]byte) tiles.Report {
+func (h *fixture) check(older ...[]byte) Report {
 	h.t.Helper()
-	r, err := tiles.Verify(h.t.Context(), FilesIn(filepath.Join(h.dir, "log")), h.verifier(), older...)
+	r, err := Verify(h.t.Context(), FilesIn(filepath.Join(h.dir, "log")), h.verifier(), older...)
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"sync"
 
-	"gazetteer/registry/audit/tiles"
-
 	"golang.org/x/mod/sumdb/tlog"
 )
 
@@ -112,11 +110,16 @@ func (l *leaves) readRow(index int64) (row, error) {
 }
 
 func (l *leaves) damagedRow(index int64) error {
-	return &tiles.DamagedError{File: l.rows.Name(), Problem: fmt.Sprintf("is damaged: the row of leaf %d does not match its checksum", index), Remedy: remedyRestore}
+	return &DamagedError{File: l.rows.Name(), Problem: fmt.Sprintf("is damaged: the row of leaf %d does not match its checksum", index), Remedy: remedyRestore}
 }
 
 func (l *leaves) damagedContent(index int64, r row) error {
-	return &tiles.DamagedError{File: l.entries.Name(), Problem: fmt.Sprintf("is damaged: leaf %d, %d bytes from byte %d on, does not match its checksum", index, r.keyLen+r.leafLen, r.offset), Remedy: remedyRestore}
+	return &DamagedError{File: l.entries.Name(), Problem: fmt.Sprintf("is damaged: leaf %d, %d bytes from byte %d on, does not match its checksum", index, r.keyLen+r.leafLen, r.offset), Remedy: remedyRestore}
+}
+
+// foreignContent is the error for a leaf that does not have the stored hash.
+func (l *leaves) foreignContent(index int64) error {
+	return &DamagedError{File: l.entries.Name(), Problem: fmt.Sprintf("and %s disagree on leaf %d", hashesFile, index), Remedy: remedyRestore}
 }
 
 // readContent returns the key and the leaf of a row; the leaf is nil if it is erased.
@@ -128,6 +131,15 @@ func (l *leaves) readContent(index int64, r row) (key string, leaf []byte, err e
 	if err := readAt(l.entries, b, r.offset); err != nil {
 		return "", nil, err
 	}
+	return l.verifyContent(index, r, b)
+}
+
+// verifyContent splits the bytes of a row, which begin with its key, into the key and the leaf; the
+// leaf is nil if it is erased.
+func (l *leaves) verifyContent(index int64, r row, b []byte) (key string, leaf []byte, err error) {
+	if r.flags&flagErased != 0 {
+		b = b[:r.keyLen]
+	}
 	if crc32.Checksum(b, castagnoli) != r.sum {
 		return "", nil, l.damagedContent(index, r)
 	}
@@ -135,6 +147,24 @@ func (l *leaves) readContent(index int64, r row) (key string, leaf []byte, err e
 		leaf = b[r.keyLen:]
 	}
 	return string(b[:r.keyLen]), leaf, nil
+}
+
+// readRun returns the rows of consecutive leaves, and their keys and leaves, in two reads.
+func (l *leaves) readRun(first int64, count int) (rows []row, content []byte, err error) {
+	b := make([]byte, count*rowBytes)
+	if err := readAt(l.rows, b, first*rowBytes); err != nil {
+		return nil, nil, err
+	}
+	rows = make([]row, count)
+	for i := range rows {
+		r, sound := decodeRow(b[i*rowBytes:])
+		if !sound || i > 0 && r.offset != rows[i-1].endOffset() {
+			return nil, nil, l.damagedRow(first + int64(i))
+		}
+		rows[i] = r
+	}
+	content = make([]byte, rows[count-1].endOffset()-rows[0].offset)
+	return rows, content, readAt(l.entries, content, rows[0].offset)
 }
 
 // chains finds the newest leaf of a key and of a group. It has two tables in memory with the newest
@@ -193,7 +223,7 @@ func (l *leaves) scanRows(ctx context.Context, c *chains, size, bytes int64) (*e
 		}
 	}
 	if end != bytes {
-		return nil, &tiles.DamagedError{File: l.rows.Name(), Problem: fmt.Sprintf("is damaged: its leaves end at byte %d of %d", end, bytes), Remedy: remedyRestore}
+		return nil, &DamagedError{File: l.rows.Name(), Problem: fmt.Sprintf("is damaged: its leaves end at byte %d of %d", end, bytes), Remedy: remedyRestore}
 	}
 	return erased, nil
 }
@@ -230,7 +260,7 @@ func (l *leaves) readEntry(index int64, hashes *hashes) (LogEntry, row, error) {
 	}
 	e := LogEntry{Index: index, Key: key, Hash: hash, Leaf: leaf, Erased: leaf == nil, Deleted: r.flags&flagDeleted != 0}
 	if leaf != nil && tlog.RecordHash(leaf) != e.Hash {
-		return LogEntry{}, row{}, &tiles.DamagedError{File: l.entries.Name(), Problem: fmt.Sprintf("and %s disagree on leaf %d", hashesFile, index), Remedy: remedyRestore}
+		return LogEntry{}, row{}, l.foreignContent(index)
 	}
 	return e, r, nil
 }
