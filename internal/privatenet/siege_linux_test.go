@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -68,7 +69,7 @@ var longSiege = siegePlan{networks: 2000, owners: 300, kills: 20, idle: 4000, de
 const rotationLimit = 5 * time.Second
 
 // siegeMemory bounds the resident memory of the server.
-const siegeMemory = 768 << 20
+const siegeMemory = 512 << 20
 
 // chooseSiege returns the plan that the environment asks for.
 func chooseSiege() siegePlan {
@@ -158,7 +159,8 @@ type siege struct {
 	requests    atomic.Int64 // of strangers, answered or not
 	refused     atomic.Int64 // of those, with 429
 	invalid     atomic.Value // a request of strangers that attacks nothing, because it is malformed
-	wrongs      sync.Map     // what went wrong, by text
+	wrongs      sync.Map     // failures of the server, by text: none is accepted
+	delays      sync.Map     // what was slow, by text: judged by its share, because the machine may be slow
 	networkOf   atomic.Int64 // the next honest network
 	lasted      time.Duration
 }
@@ -531,7 +533,7 @@ func (s *siege) rotateOnce(ctx context.Context, o *owner) {
 			o.rotated = append(o.rotated, multikey(next))
 			if s.rotated.Add(1); time.Since(begun) > rotationLimit {
 				s.late.Add(1)
-				s.complain(fmt.Sprintf("late: %s", why))
+				count(&s.delays, "a late rotation: "+why, 1)
 			}
 			return
 		case bytes.Contains(answer.body, []byte("key-rotations")):
@@ -551,15 +553,22 @@ func (s *siege) rotateOnce(ctx context.Context, o *owner) {
 	}
 	s.rotated.Add(1)
 	s.late.Add(1)
-	s.complain("not rotated: " + why)
+	count(&s.delays, "no rotation: "+why, 1)
 }
 
-// complain counts what went wrong.
-func (s *siege) complain(what string) { s.countWrong(what, 1) }
+// complain counts a failure of the server.
+func (s *siege) complain(what string) { count(&s.wrongs, what, 1) }
 
-func (s *siege) countWrong(what string, times int64) {
-	n, _ := s.wrongs.LoadOrStore(what, new(atomic.Int64))
+func count(events *sync.Map, what string, times int64) {
+	n, _ := events.LoadOrStore(what, new(atomic.Int64))
 	n.(*atomic.Int64).Add(times)
+}
+
+// describe yields the texts of events, with their numbers.
+func describe(events *sync.Map) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		events.Range(func(what, n any) bool { return yield(fmt.Sprintf("%d times %s", n.(*atomic.Int64).Load(), what)) })
+	}
 }
 
 // timings are how long answers took.
@@ -606,8 +615,11 @@ func (s *siege) read(ctx context.Context, owners []*owner, x *timings) {
 				answer, err := s.send(context.WithoutCancel(ctx), honestAddress(s.networkOf.Add(1)), "GET", path, nil, nil)
 				took := time.Since(begun)
 				if !down && !s.isDown.Load() && begun.UnixNano()-s.servesSince.Load() > int64(settling) {
-					if err != nil || answer.status != http.StatusOK {
-						s.complain(fmt.Sprintf("a read: %d %v", answer.status, err))
+					switch {
+					case errors.Is(err, os.ErrDeadlineExceeded):
+						count(&s.delays, fmt.Sprintf("a read without an answer: %v", err), 1)
+					case err != nil || answer.status != http.StatusOK:
+						s.complain(fmt.Sprintf("a read: %d %.300s %v", answer.status, answer.body, err))
 					}
 					x.mu.Lock()
 					x.took = append(x.took, took)
@@ -679,7 +691,7 @@ func (x *strangers) recall() {
 	x.siege.requests.Store(report.Requests)
 	x.siege.refused.Store(report.Refused)
 	for what, n := range report.Wrongs {
-		x.siege.countWrong(what, n)
+		count(&x.siege.wrongs, what, n)
 	}
 }
 
@@ -1025,10 +1037,12 @@ func (s *siege) judge(owners []*owner, calm, besieged *timings) {
 	s.t.Logf("%d networks, %d requests of strangers (%d refused with 429), %d kills: %d rotations, %d not within %v, %d refused by the full disk; %d reads before, %d in the siege: p50 %v and %v, p99 %v and %v, %.1f times; %d acknowledged rotations lost; %d MiB of memory at the most",
 		s.plan.networks, s.requests.Load(), s.refused.Load(), s.plan.kills, rotated, late, rotationLimit, s.atFull.Load(), reads, more,
 		half.Round(10*time.Microsecond), halfDuring.Round(10*time.Microsecond), before.Round(10*time.Microsecond), during.Round(10*time.Microsecond), ratio, lost, memory>>20)
-	s.wrongs.Range(func(what, n any) bool {
-		s.t.Logf("%d times %s", n.(*atomic.Int64).Load(), what)
-		return true
-	})
+	for what := range describe(&s.delays) {
+		s.t.Log(what)
+	}
+	for what := range describe(&s.wrongs) {
+		s.t.Error(what)
+	}
 	if sent, wanted := s.requests.Load(), int64(s.lasted.Seconds()*float64(s.plan.rate)); sent < wanted/2 && s.plan.judged {
 		s.t.Errorf("the strangers sent %d requests, and %d were planned: this machine is too busy", sent, wanted)
 	}

@@ -10,14 +10,16 @@ import (
 	"gazetteer/internal/config"
 )
 
-// TuneMemory makes the garbage collector run less often while memory is free: a crawl allocates
-// much and retains little. GOGC and GOMEMLIMIT take precedence.
+// maxGCPercent makes the garbage collector run rarely while the memory in use is small: a crawl
+// allocates much and retains little.
+const maxGCPercent = 400
+
+// TuneMemory makes the garbage collector run rarely until [Server.Serve] bounds the garbage. GOGC
+// and GOMEMLIMIT take precedence.
 func TuneMemory(config config.Config) {
-	if !config.Crawler.Enabled || isMemoryConfigured() {
-		return
+	if config.Crawler.Enabled && !isMemoryConfigured() {
+		debug.SetGCPercent(maxGCPercent)
 	}
-	debug.SetGCPercent(400)
-	debug.SetMemoryLimit(1 << 30)
 }
 
 // isMemoryConfigured reports whether the environment configures the garbage collector.
@@ -26,9 +28,28 @@ func isMemoryConfigured() bool {
 }
 
 const (
-	crawlMemory       = 92 << 20 // the soft limit of limitCrawlMemory while little is in use
-	crawlMemoryPeriod = time.Second
+	memoryPeriod = time.Second
+	crawlMemory  = 92 << 20 // the soft limit of limitCrawlMemory while little is in use
+	// serverGarbage is the garbage that boundGarbage lets a server accumulate while little is in use.
+	serverGarbage = 96 << 20
 )
+
+// boundGarbage bounds the garbage in the memory of a server to serverGarbage or, where more than
+// twice that is in use, to half of what is in use. With a fixed percentage of 400, a server that uses
+// 120 MiB during an attack takes 600 MiB; a fixed limit of its memory would make the collector of a
+// large registry run all the time. It runs until ctx ends and then restores the setting.
+func boundGarbage(ctx context.Context) error {
+	if isMemoryConfigured() {
+		return nil
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(maxGCPercent))
+	return followMemory(ctx, func(used int64) { debug.SetGCPercent(gcPercent(used)) })
+}
+
+// gcPercent returns the percentage of the memory in use that boundGarbage lets become garbage.
+func gcPercent(used int64) int {
+	return int(min(100*max(serverGarbage, used/2)/max(used, 1), maxGCPercent))
+}
 
 // limitCrawlMemory keeps the memory of a process small that only crawls: the garbage collector runs
 // rarely below crawlMemory, and more often near it. With more memory in use, the limit is one and a
@@ -38,9 +59,15 @@ func limitCrawlMemory(ctx context.Context) error {
 	if isMemoryConfigured() {
 		return nil
 	}
-	defer debug.SetGCPercent(debug.SetGCPercent(400))
+	defer debug.SetGCPercent(debug.SetGCPercent(maxGCPercent))
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(crawlMemory))
-	ticker := time.NewTicker(crawlMemoryPeriod)
+	return followMemory(ctx, func(used int64) { debug.SetMemoryLimit(max(crawlMemory, used+used/2)) })
+}
+
+// followMemory calls adapt with the bytes that are in use after a garbage collection, again and again
+// until ctx ends.
+func followMemory(ctx context.Context, adapt func(used int64)) error {
+	ticker := time.NewTicker(memoryPeriod)
 	defer ticker.Stop()
 	for {
 		select {
@@ -50,7 +77,6 @@ func limitCrawlMemory(ctx context.Context) error {
 		}
 		sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/heap/stacks:bytes"}}
 		metrics.Read(sample)
-		used := sample[0].Value.Uint64() + sample[1].Value.Uint64()
-		debug.SetMemoryLimit(max(crawlMemory, int64(used+used/2)))
+		adapt(int64(sample[0].Value.Uint64() + sample[1].Value.Uint64()))
 	}
 }

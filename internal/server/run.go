@@ -153,6 +153,7 @@ func (h *Server) listParts(l serverListeners, crawl bool) []part {
 		{h.tools != nil && l.tools != nil, func(ctx context.Context) error { return h.serveToolsTLS(ctx, l.tools) }},
 		{crawl, func(ctx context.Context) error { return h.Crawler.Run(ctx) }},
 		{crawl && !isPublic, limitCrawlMemory},
+		{isPublic, boundGarbage},
 		{isPublic, func(ctx context.Context) error { return h.registry.Run(ctx) }},
 		{isPublic && h.witnesses.Len() > 0, func(ctx context.Context) error { return h.witnesses.Run(ctx, h.logCosignFailure) }},
 		{true, h.keepCheckpoints},
