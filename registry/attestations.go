@@ -34,6 +34,14 @@ type Attestation struct {
 	Revoked time.Time `json:"revoked_at,omitzero"`
 }
 
+// WithoutTexts returns the attestation without the statement, its signature, and the key and domain
+// of the attester. The history of the subject has it in this form, because nothing of a history can
+// be erased for another agent than its own: the texts are in the record of the attestation alone, and
+// are erased together with the attester.
+func (a Attestation) WithoutTexts() Attestation {
+	return Attestation{N: a.N, Subject: a.Subject, Attester: a.Attester, Type: a.Type, Trust: a.Trust, Tenure: a.Tenure, Weight: a.Weight, Why: a.Why, Created: a.Created, Revoked: a.Revoked}
+}
+
 // SummarizeAttestations sums up the attestations about an agent as the reference does. An
 // attestation without weight adds no domain.
 func SummarizeAttestations(about []Attestation) AttestationSummary {

@@ -77,8 +77,9 @@ func (c *Change) EndAgent(ctx context.Context, status string, e HistoryEntry) er
 }
 
 // Erase removes what the registry stores about an agent, at the request of its owner: the record
-// shrinks to the AIR ID and the status, and the history, the texts of the attestations and the
-// leaves of the transparency log are deleted; the hashes of the log stay. Nobody else ever gets the
+// shrinks to the AIR ID and the status, and the history, the texts of the attestations about it and
+// by it, and the leaves of the transparency log are deleted; the hashes of the log stay. The
+// histories of other agents name these attestations without their texts. Nobody else ever gets the
 // AIR ID or the key. Erase cannot be undone.
 func (r *Registry) Erase(ctx context.Context, airID string, who Credentials) (Agent, error) {
 	return r.eraseAgent(ctx, airID, func(c *Change) (string, error) {

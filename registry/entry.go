@@ -58,7 +58,8 @@ type HistoryEntry struct {
 	At     time.Time `json:"at"`
 	// Authority is what the change rests on; nil for changes by the operator and the system.
 	Authority *Authority `json:"authority,omitempty"`
-	// Attestation is the one that was made or revoked.
+	// Attestation is the one that was made or revoked, without its texts: see
+	// [Attestation.WithoutTexts].
 	Attestation *Attestation `json:"attestation,omitempty"`
 	// Origin is, for an import, the DID host of the registry in which the earlier entries were
 	// made, back to the import before.
@@ -111,6 +112,10 @@ func (a *Agent) AppendEntry(e HistoryEntry) (store.Write, error) {
 	e.PrevHash = cmp.Or(e.PrevHash, Genesis)
 	e.Hash = e.ComputeHash()
 	a.LastHash = e.Hash
+	if e.Attestation != nil {
+		named := e.Attestation.WithoutTexts()
+		e.Attestation = &named
+	}
 	if e.Event != EventErased {
 		public := a.PublicCopy()
 		e.Agent = &public

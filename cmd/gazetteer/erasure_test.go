@@ -2,14 +2,22 @@ package main
 
 import (
 	"bytes"
+	"crypto/ed25519"
+	"encoding/json"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"gazetteer/api/air"
+	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
+	"gazetteer/protocol/did"
+	"gazetteer/registry"
+	"gazetteer/registry/attestation"
 )
 
 // filesWith returns the files of a directory that hold a text, and how many files there are.
@@ -85,6 +93,67 @@ func TestErasedContentIsInNoFile(t *testing.T) {
 	for _, text := range markers {
 		if found, _ := filesWith(t, p.data(), text); len(found) > 0 {
 			t.Errorf("after the stop %s is in %v", text, found)
+		}
+	}
+}
+
+// TestErasedAttestationIsInNoFile erases an agent that has attested another one: its statement is in no
+// file any more, also not in the history of the other agent, which still names the attestation.
+func TestErasedAttestationIsInNoFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	attester := prepareAttesters(t, filepath.Join(dir, "data"), 1)[0]
+	p := startProgramIn(t, dir, "crawler.enabled=false", "public_url=http://"+killHost)
+	c := caller{base: p.base, book: &book{t: t}}
+	must := func(words ...string) string {
+		t.Helper()
+		out, code := p.cli(words...)
+		if code != 0 {
+			t.Fatalf("%v: exit code %d: %s", words, code, out)
+		}
+		return out
+	}
+	var subject air.RegistrationAnswer
+	if status := c.send(t.Context(), "POST", "/api/v1/agents/register", map[string]string{"name": "Subject", "public_key": newPublicKey(t)}, "", nil, &subject); status != 201 {
+		t.Fatal(status)
+	}
+	const statement = "evanescentstatement"
+	q := attestation.Request{Attester: attester.airID, Type: "dependency", SignedAt: time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), Statement: statement}
+	payload, err := q.Payload(subject.AirID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signature := did.FormatSignature(ed25519.Sign(attester.key, payload))
+	var answer []byte
+	if status := c.send(t.Context(), "POST", cli.AgentPath(subject.AirID, "/attestations"), map[string]string{"attester_air_id": attester.airID, "attestation_type": q.Type, "statement": q.Statement,
+		"signed_at": q.SignedAt, "signature_multibase": signature}, didOf(attester.airID)+did.KeyFragment, attester.key, &answer); status != 201 {
+		t.Fatalf("%d %s", status, answer)
+	}
+	texts := []string{statement, signature, "attester-0.example"}
+	for _, text := range texts {
+		if found, _ := filesWith(t, p.data(), text); len(found) == 0 {
+			t.Fatalf("%s was never in the data directory", text)
+		}
+	}
+	must("registry", "erase", attester.airID, "--yes")
+	must("compact", "--keep", "0s")
+	for _, text := range texts {
+		if found, files := filesWith(t, p.data(), text); len(found) > 0 || files < 5 {
+			t.Errorf("%s is still in %v (%d files)", text, found, files)
+		}
+	}
+	var history struct {
+		Entries []json.RawMessage `json:"entries"`
+	}
+	if status := c.send(t.Context(), "GET", "/log/entries?key=agent/"+subject.AirID, nil, "", nil, &history); status != 200 || len(history.Entries) != 3 {
+		t.Fatalf("%d, %s", status, history.Entries)
+	}
+	for _, event := range []string{registry.EventAttested, registry.EventRevoked} {
+		named := `\"attester_air_id\":\"` + attester.airID
+		if !slices.ContainsFunc(history.Entries, func(e json.RawMessage) bool {
+			return bytes.Contains(e, []byte(named)) && bytes.Contains(e, []byte(`\"event\":\"`+event+`\"`))
+		}) {
+			t.Errorf("the history does not name the attestation as %s: %s", event, history.Entries)
 		}
 	}
 }

@@ -160,6 +160,24 @@ func (x *parsedExport) readHead(text []byte) error {
 	return nil
 }
 
+// storedEntry returns the stored form of an entry: as it was exported, but without texts of an
+// attestation, which could not be erased together with the attester.
+func storedEntry(exported []byte, e registry.HistoryEntry) ([]byte, error) {
+	if e.Attestation == nil {
+		return bytes.Clone(exported), nil
+	}
+	named := e.Attestation.WithoutTexts()
+	if *e.Attestation == named {
+		return bytes.Clone(exported), nil
+	}
+	e.Attestation = &named
+	value, err := json.Marshal(e)
+	if err != nil {
+		return nil, fmt.Errorf("import entry %d: %w", e.N, err)
+	}
+	return value, nil
+}
+
 // addLine adds a line in the required order: entries, attestations, agent.
 func (x *parsedExport) addLine(l exportLine, n int) error {
 	switch {
@@ -170,7 +188,11 @@ func (x *parsedExport) addLine(l exportLine, n int) error {
 		if err := json.Unmarshal(l.Entry, &e); err != nil {
 			return exportError(n, "type", "the entry has members of the wrong type", protocol.ClipBytes(err.Error(), registry.MaxQuoted))
 		}
-		x.entries, x.raw = append(x.entries, e), append(x.raw, bytes.Clone(l.Entry))
+		value, err := storedEntry(l.Entry, e)
+		if err != nil {
+			return err
+		}
+		x.entries, x.raw = append(x.entries, e), append(x.raw, value)
 	case l.Attestation != nil && len(x.entries) == x.head.Entries:
 		x.attested = append(x.attested, *l.Attestation)
 	case l.Agent != nil && len(x.entries) == x.head.Entries:
