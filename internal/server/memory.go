@@ -14,7 +14,7 @@ import (
 // allocates much and retains little.
 const maxGCPercent = 400
 
-// TuneMemory makes the garbage collector run rarely until [Server.Serve] bounds the garbage. GOGC
+// TuneMemory makes the garbage collector run rarely until [Server.Run] bounds the garbage. GOGC
 // and GOMEMLIMIT take precedence.
 func TuneMemory(config config.Config) {
 	if config.Crawler.Enabled && !isMemoryConfigured() {
