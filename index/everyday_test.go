@@ -127,6 +127,12 @@ func TestNoQuestionIsAnsweredByAChange(t *testing.T) {
 			t.Errorf("%q: %q", asked, named(Result{Hits: hits}))
 		}
 	}
+	lost, _ := indexed(t, agis("post.test", "TRACK /parcel: Tracks where a parcel is", "REPORT /loss: Reports a parcel that was lost", "REPORT /volume: Reports the number of parcels of a day"))
+	for _, h := range search(t, lost, query.Query{Words: "where is my parcel"}).Hits {
+		if told := h.Operation.ID == "REPORT /loss"; told && !h.Far || h.Operation.ID == "TRACK /parcel" && h.Far {
+			t.Errorf("where is my parcel: %s, far: %v", h.Operation.ID, h.Far)
+		}
+	}
 	play, _ := indexed(t, agis("music.test", "PLAY /song: Plays a song of a playlist", "LIST /songs: Lists the songs of a playlist"),
 		agis("pay.test", "CAPTURE /payment: Captures a payment of an order", "RETRIEVE /payment: Retrieves a payment of an order"),
 		agis("gym.test", "JOIN /gym: Joins the gym as a member by the month", "LIST /members: Lists when the gym has members"),

@@ -61,6 +61,9 @@ func Changes(o *document.Operation, class effect.Class) bool {
 	if o.Effect == document.Reversible || o.Effect == document.Irreversible || class != 0 && class&query.Reading == 0 {
 		return true
 	}
+	if strings.HasPrefix(o.Intent, "Reports a ") || strings.HasPrefix(o.Intent, "Reports an ") {
+		return true // somebody is told of a thing; to report what is known has another article
+	}
 	verb := effect.Of(strings.ToLower(o.Verb))
 	return verb != 0 && verb&query.Reading == 0 && !strings.EqualFold(o.Verb, anyPost)
 }

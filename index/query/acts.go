@@ -114,6 +114,9 @@ func (r *Request) setActs(fields []string, weights []float32, from, to int, clau
 	}
 	for i := range r.Prohibitions {
 		p := &r.Prohibitions[i]
+		if r.Act.Makes { // a draft that is not put on the market is created
+			p.Verbs = slices.DeleteFunc(p.Verbs, func(v string) bool { return v == "create" && !strings.Contains(strings.ToLower(p.Text), v) })
+		}
 		// The request still asks for an action: the prohibition is about something else.
 		p.ReadOnly = p.ReadOnly && (r.Act.Wanted == 0 || r.Act.Wanted&Reading != 0)
 		if p.ReadOnly {
@@ -168,9 +171,8 @@ func expressionAt(found []expression, at int) *expression {
 // prohibition. polite contains the polite words before it.
 func actOf(polite, words []string, weights []float32) Act {
 	act := Act{}
-	lower := make([]string, len(words))
-	for i, w := range words {
-		lower[i] = normalizeWord(w)
+	lower := lowerWords(words)
+	for i := range lower {
 		if weights[i] > 0 && endsSomething(lower, i) {
 			act.Ends = true
 		}
@@ -394,6 +396,11 @@ func parseImperative(words []string) (verb string, wanted effect.Class) {
 			return single, effect.Of(single)
 		}
 	}
+	if first == "have" || first == "get" {
+		if verb := causedVerb(words); verb != "" {
+			return verb, effect.Of(verb)
+		}
+	}
 	u := english.Lookup(first)
 	class := effect.Of(first)
 	onlyReads := class != 0 && class&^Reading == 0 && english.Singular(next) != "" // list customers
@@ -413,6 +420,27 @@ func parseImperative(words []string) (verb string, wanted effect.Class) {
 	return first, effect.Of(first)
 }
 
+// causedVerb returns the verb of what words ask to have done, "" if they ask for a thing: have the tap
+// fixed, have a driver collect her.
+func causedVerb(words []string) string {
+	for i := 2; i < min(len(words), maxCaused); i++ {
+		w, before := words[i], words[i-1]
+		if slices.Contains(prepositions, w) || slices.Contains(determiners, w) {
+			return ""
+		}
+		base, u := baseVerb(w), english.Lookup(w)
+		isDone := isPast(w) && english.Singular(w) == "" && !u.Adjective
+		does := words[0] == "have" && base == w && u.VerbCount > u.NounCount && english.Lookup(before).Noun
+		if class := effect.Of(base); (isDone || does) && class&^Reading != 0 {
+			return base
+		}
+	}
+	return ""
+}
+
+// maxCaused is the number of words among which the verb of what is to be done stands.
+const maxCaused = 7
+
 // startsValue reports whether a word can only begin an object.
 func startsValue(word string) bool {
 	return word != "" && (unicode.IsDigit(rune(word[0])) || slices.Contains(objectStarts, word))
@@ -424,7 +452,7 @@ var (
 )
 
 // makingVerbs are verbs that create something new.
-var makingVerbs = []string{"add", "book", "build", "buy", "compose", "create", "design", "draw", "file", "generate", "launch", "make", "open", "order", "post", "produce", "publish",
+var makingVerbs = []string{"add", "book", "build", "buy", "compose", "create", "design", "draft", "draw", "file", "generate", "launch", "make", "open", "order", "post", "produce", "publish",
 	"register", "render", "rent", "reserve", "schedule", "send", "set up", "sign up", "start", "submit", "take", "upload", "write"}
 
 // asksToBeTold reports whether a polite opening asks for an answer: show me, do you know.
@@ -472,7 +500,7 @@ func endsSomething(words []string, i int) bool {
 			class &= phrase // turn on ends nothing
 		}
 	}
-	if i == 0 && class&effect.End != 0 && class&Reading == 0 && english.Lookup(w).Verb {
+	if i == 0 && class&effect.End != 0 && class&(Reading|effect.Commit) == 0 && english.Lookup(w).Verb {
 		return true
 	}
 	for _, verb := range english.VerbsOf(w) {

@@ -97,12 +97,26 @@ func asksForNext(words []string) bool {
 // ordersAfterStatement reports whether words that follow a statement and a comma are a request: the
 // soup was cold, cancel the order.
 func ordersAfterStatement(statement, words []string) bool {
-	if len(words) < 2 || len(statement) < MinClauseWords+1 || !slices.Contains(determiners, normalizeWord(words[1])) {
+	if len(words) < 2 || len(statement) < MinClauseWords+1 {
 		return false
 	}
 	first := normalizeWord(words[0])
-	return english.Lookup(first).Verb && effect.Of(first) != 0 && isStatement(statement)
+	u, hasObject := english.Lookup(first), slices.Contains(determiners, normalizeWord(words[1]))
+	if !u.Verb || effect.Of(first) == 0 {
+		return false
+	}
+	return hasObject && isStatement(statement) || (hasObject || u.VerbCount > 2*u.NounCount) && opensSentence(statement)
 }
+
+// opensSentence reports whether words say when, why or on which condition the rest of a sentence is to
+// be done: since it never arrived, before he lands, for their anniversary.
+func opensSentence(words []string) bool {
+	first := normalizeWord(words[0])
+	return slices.Contains(openings, first) && !slices.Contains(auxiliaries, normalizeWord(words[1]))
+}
+
+// openings begin what stands before an order.
+var openings = strings.Fields("after although as at because before for if in on once since until when while")
 
 // isStatement reports whether words have a subject and a finite verb: the soup was cold, somebody
 // took it.

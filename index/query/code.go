@@ -48,7 +48,7 @@ var (
 	// httpLike matches an HTTP request, or a verb and a path as AGIS writes them.
 	httpLike = regexp.MustCompile(`^\s*(?:curl\s+-X\s*)?([A-Za-z]+)\s+["']?((?:https?://[^\s/]+)?/[^\s"']*)["']?`)
 	// nameLike matches a name of several words at the beginning of a request.
-	nameLike = regexp.MustCompile(`^\s*(\p{L}[\p{L}\p{N}]*(?:[_.-]\p{L}[\p{L}\p{N}]*)*)(?:[\s:,;]|$)`)
+	nameLike = regexp.MustCompile(`^\s*(\p{L}[\p{L}\p{N}]*(?:[_./-]\p{L}[\p{L}\p{N}]*)*)(?:[\s:,;]|$)`)
 	// assignment matches a parameter with a value.
 	assignment = regexp.MustCompile(`^-{0,2}[\p{L}_][\p{L}\p{N}_-]*[=:]\S*$`)
 	// parameterName matches a parameter without a value.
@@ -93,6 +93,13 @@ func splitCode(text string) (c codeRequest, ok bool) {
 
 // endings are those that German and other languages write in parentheses after a word: Freund(in).
 var endings = strings.Fields("s es er in innen r n x")
+
+// isEnglish reports whether the name of a function in Latin letters begins with an English verb. Short
+// names of parameters are words of many languages: lang, text, data.
+func (c *codeRequest) isEnglish(text string) bool {
+	isOther := func(r rune) bool { return unicode.IsLetter(r) && !unicode.Is(unicode.Latin, r) }
+	return len(c.name) > 0 && effect.Of(c.name[0]) != 0 && english.Lookup(c.name[0]).Verb && !strings.ContainsFunc(text, isOther)
+}
 
 // hasOptionalEnding reports whether a text begins with a word with an ending in parentheses, which is no
 // call.
@@ -236,6 +243,7 @@ func verbOfPath(part []string) (verb string, length int) {
 	}
 	verb = singularOf(part[0])
 	switch u := english.Lookup(verb); {
+	case strings.HasSuffix(verb, "ing") && effect.Of(verb) == 0 && actionOf(verb)&(effect.Change|effect.End) != 0: // settings, heating
 	case actionOf(verb) != 0 && (verb == part[0] && effect.Of(verb) != 0 || len(part) == 1):
 		return baseVerb(verb), 1
 	case verb == part[0] && u.Verb && (!u.Noun || effect.Of(verb) != 0 && u.VerbCount >= u.NounCount): // search, geocode
@@ -298,7 +306,7 @@ func (c *codeRequest) splitName(text string) bool {
 	if m == nil {
 		return false
 	}
-	name := text[m[2]:m[3]]
+	name := strings.ReplaceAll(text[m[2]:m[3]], "/", ".") // tasks/complete
 	words := strings.Fields(strings.ToLower(tokens.PrepareName(name)))
 	after := strings.Fields(text[m[3]:])
 	spans := findProhibitions(after)
@@ -323,7 +331,7 @@ func (c *codeRequest) splitName(text string) bool {
 			return false
 		}
 	}
-	if last := len(words) - 1; strings.Contains(name, ".") && effect.Of(words[0]) == 0 { // orders.cancel
+	if last := len(words) - 1; strings.Contains(name, ".") && (effect.Of(words[0]) == 0 || isResource(words[0])) { // orders.cancel
 		at := strings.LastIndexByte(name, '.')
 		own := strings.Fields(strings.ToLower(tokens.PrepareName(name[at+1:])))
 		words = append(own, words[:last+1-len(own)]...)
@@ -348,8 +356,8 @@ func isNameOfFunction(name string, words []string, hasParameters bool) bool {
 		parts := strings.Split(name, ".")
 		own := strings.Fields(strings.ToLower(tokens.PrepareName(parts[len(parts)-1])))
 		isPlural := func(part string) bool { return english.Singular(strings.ToLower(part)) != "" }
-		return len(own) > 0 && len(own[0]) > 2 && isVerb(own[0]) && !isVerb(first) &&
-			(hasParameters || len(own) > 1 || slices.ContainsFunc(parts[:len(parts)-1], isPlural)) // acme.design is a host
+		return len(own) > 0 && len(own[0]) > 2 && isVerb(own[0]) && (!isVerb(first) || isResource(first)) &&
+			(hasParameters || len(own) > 1 || slices.ContainsFunc(parts[:len(parts)-1], isPlural) || first != "www" && english.Lookup(first).Noun && !slices.Contains(domainVerbs, own[0])) // acme.design is a host
 	case strings.Contains(name, "-"):
 		return isVerb(first) && !particles[words[1]] && english.Lookup(last).Noun && !slices.Contains(readOnlyWords, strings.ToLower(name)) &&
 			(hasParameters || english.Singular(last) != "" || isCommand(first)) &&
@@ -361,6 +369,15 @@ func isNameOfFunction(name string, words []string, hasParameters bool) bool {
 	}
 	return hasParameters || isCommand(first) || len(words) > 2 // payPal is a brand
 }
+
+// isResource reports whether the first word of a name with a dot is what a function belongs to, though
+// it may be a verb: chat.send, message.reply.
+func isResource(word string) bool {
+	return english.Lookup(word).Noun && effect.Of(word)&(effect.End|effect.Read) == 0 && !slices.Contains(gettingNames, word)
+}
+
+// domainVerbs are verbs that are top-level domains, too: cars.rent.
+var domainVerbs = strings.Fields("bid book build buy call chat click contact dance date deal design exchange fit fly guide host link live map meet open pay play read rent repair report review run save search select show study support talk trade travel vote watch work zip")
 
 // particles follow a verb in compounds: a check-in, a built-in.
 var particles = map[string]bool{

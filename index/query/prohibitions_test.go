@@ -46,6 +46,7 @@ func TestProhibitionsAreNoGoals(t *testing.T) {
 		{"don't let me forget to pay the rent", "", "", 1},
 		// Expressions in a prohibition.
 		{"sell my bike, don't put it on the market yet", "sell", "put create", 1},
+		{"draft an offer for my boat, don't put it on the market yet", "draft", "put", 1},
 		{"find a tenant but don't put it online yet", "find", "put publish upload", 1},
 		{"check my subscription, do not stop it from renewing", "check", "stop renew cancel", 1},
 		{"compare gyms, and do not quit my gym", "compare", "quit cancel", 1},

@@ -184,6 +184,31 @@ func TestTopicsAreShown(t *testing.T) {
 			t.Errorf("%s: %+v", text, act)
 		}
 	}
+	// The order stands behind its reason, its time or its condition.
+	for text, verb := range map[string]string{
+		"Before Dr Halloran lands, reserve a berth at the pier": "reserve", "Since the crate never arrived, cancel the purchase": "cancel",
+		"For the jubilee of the choir, send wreaths to the hall": "send", "If it rains tomorrow, close the awning": "close",
+		"have a courier collect the trunk": "collect", "have the boiler repaired on Monday": "repair", "get my suit delivered": "deliver",
+		"have a look at the boiler": "have", "for sale, a boat": "", "before sunset": "",
+	} {
+		if act := ParseRequest(a, text).Act; act.Verb != verb {
+			t.Errorf("%s: %+v", text, act)
+		}
+	}
+	early := ParseRequest(a, "Before Dr Halloran lands, reserve a berth at the pier")
+	if lands, berth := weightOf(early, "lands"), weightOf(early, "berth"); lands >= berth {
+		t.Errorf("what happens before counts %g, the task %g", lands, berth)
+	}
+	for text, ends := range map[string]bool{"turn on the heating": false, "put my son into chess classes": false, "complete the survey": false, "turn off the heating": true} {
+		if act := ParseRequest(a, text).Act; act.Ends != ends {
+			t.Errorf("%s: %+v", text, act)
+		}
+	}
+	for text, translates := range map[string]bool{"put my son into German classes": false, "how do I say it in German": true, "put this into German please": true} {
+		if got := slices.Contains(meanings(ParseRequest(a, text)), "translate"); got != translates {
+			t.Errorf("%s: searches for translate: %v", text, got)
+		}
+	}
 	if all := meanings(ParseRequest(a, "make our site a pdf, as a pdf")); !slices.Contains(all, "url") {
 		t.Errorf("a page as a document: %q", all)
 	}

@@ -35,7 +35,7 @@ func ParseRequest(a analysis.Analyzer, text string) Request {
 	text = PlainText(text)
 	code, isCode := splitCode(text)
 	isHTTP := isCode && code.method != "" && len(code.prose) == 0 // PUT /users/5/email is no French
-	if language := translate.Detect(text); language != "" && !isHTTP {
+	if language := translate.Detect(text); language != "" && !isHTTP && !(isCode && code.isEnglish(text)) {
 		return parseForeign(a, language, text)
 	}
 	if isCode {
@@ -49,6 +49,11 @@ func ParseRequest(a analysis.Analyzer, text string) Request {
 	lower := make([]string, to)
 	for i := range lower {
 		lower[i] = normalizeWord(fields[i])
+	}
+	if from < to && clauses[from] == NoClause && opensSentence(fields[from:]) {
+		for i := from; i < to && clauses[i] == NoClause; i++ {
+			weights[i] = min(weights[i], reasonWeight)
+		}
 	}
 	weighPredicate(lower, weights, from)
 	weighRequirements(lower, weights, from)
@@ -221,7 +226,8 @@ func (r *Request) addTranslation(a analysis.Analyzer, lower []string) {
 		if languageCodes[w] == "" {
 			continue
 		}
-		says := i > 0 && slices.Contains(languagePrepositions, lower[i-1]) && slices.ContainsFunc(lower[:i], func(w string) bool { return slices.Contains(sayingVerbs, w) })
+		isEnd := i+1 == len(lower) || !english.Lookup(lower[i+1]).Noun && english.Singular(lower[i+1]) == ""
+		says := isEnd && i > 0 && slices.Contains(languagePrepositions, lower[i-1]) && slices.ContainsFunc(lower[:i], func(w string) bool { return slices.Contains(sayingVerbs, w) })
 		if says || i+2 < len(lower) && lower[i+1] == "word" && lower[i+2] == "for" {
 			r.Words = append(r.Words, Word{Asked: w, Meanings: tokens.Tokenize(a, "translate"), Weight: 1})
 			return
