@@ -23,8 +23,8 @@ import (
 	"gazetteer/protocol/jcs"
 	"gazetteer/registry"
 	"gazetteer/registry/admission"
-	"gazetteer/registry/audit"
 	"gazetteer/registry/audit/checkpoint"
+	"gazetteer/registry/audit/tiles"
 	"gazetteer/registry/registrar"
 )
 
@@ -502,7 +502,7 @@ func TestLogOverHTTP(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := audit.Verify(t.Context(), audit.Remote(plain, h.base+"/log"), verifier)
+	report, err := tiles.Verify(t.Context(), tiles.Remote(plain, h.base+"/log"), verifier)
 	if err != nil || report.N != 3 {
 		t.Errorf("%+v, %v", report, err)
 	}

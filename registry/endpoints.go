@@ -19,6 +19,11 @@ const (
 	maxEndpointID   = 200
 )
 
+// AirIDVariable stands for the agent's AIR ID in the address of a service endpoint. A registration
+// can so name an address that contains the AIR ID, which the registry assigns; the record has the
+// AIR ID instead.
+const AirIDVariable = "{air_id}"
+
 // checkEndpoints checks the list of services of the agent with the DID self and returns it in the
 // form of the DID document, with an id for each.
 //
@@ -26,6 +31,7 @@ const (
 // reference does: no scheme but https, no address inside a private network, no type that is
 // reserved for the registry, no id that belongs to another DID or to the registry's own entries.
 func (r *Registry) checkEndpoints(self string, given []ServiceEndpoint) ([]ServiceEndpoint, error) {
+	airID := self[strings.LastIndexByte(self, ':')+1:]
 	if len(given) > maxEndpoints {
 		return nil, endpointsError("", "count", fmt.Sprintf(" exceeds max length of %d entries", maxEndpoints),
 			fmt.Sprintf("the list has %d", len(given)))
@@ -38,7 +44,7 @@ func (r *Registry) checkEndpoints(self string, given []ServiceEndpoint) ([]Servi
 		if err != nil {
 			return nil, err
 		}
-		address, err := r.checkEndpointURL(at, e.ServiceEndpoint)
+		address, err := r.checkEndpointURL(at, strings.ReplaceAll(e.ServiceEndpoint, AirIDVariable, airID))
 		if err != nil {
 			return nil, err
 		}
@@ -119,6 +125,9 @@ func (r *Registry) checkEndpointURL(at, text string) (string, error) {
 		help := "senders treat any other scheme as invalid (A2A draft-1 §3.4)"
 		if u.Scheme == "http" && isLoopback(u.Hostname()) {
 			help += "; to try things out on one machine, the operator sets registry.allow_loopback"
+			if strings.HasPrefix(text, r.baseURL+"/") {
+				help += ", and for others public_url, to an https address of this server"
+			}
 		}
 		return refuse("scheme", " must be an https URL", help)
 	}

@@ -13,6 +13,7 @@ import (
 	"gazetteer/api/route"
 	"gazetteer/registry/audit"
 	"gazetteer/registry/audit/checkpoint"
+	"gazetteer/registry/audit/tiles"
 	"gazetteer/store"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -232,7 +233,7 @@ func (a *Routes) verifyLog(ctx context.Context, in *verifyInput) (*route.Output[
 	to = min(to, from+maxVerified)
 	v := LogCheck{Valid: true, Count: head.N, TipHash: hex.EncodeToString(head.Hash[:])}
 	v.EntriesChecked, err = log.CheckLeaves(ctx, from, to, head.N)
-	if _, damaged := errors.AsType[*audit.DamagedError](err); damaged {
+	if _, damaged := errors.AsType[*tiles.DamagedError](err); damaged {
 		broken := from + v.EntriesChecked + 1
 		v.Valid, v.FirstBrokenID = false, &broken
 	} else if err != nil {

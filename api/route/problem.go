@@ -26,6 +26,7 @@ import (
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
 	"gazetteer/registry/audit"
+	"gazetteer/registry/audit/tiles"
 	"gazetteer/store"
 )
 
@@ -387,7 +388,7 @@ var errorProblems = []errorProblem{
 	{is: answer.ErrNoCensus, kind: Unavailable, detail: "the figures of all hosts are not followed here", help: "ask the server that crawls", retry: time.Hour},
 	{is: answer.ErrNoLog, kind: Unavailable, detail: "this server has no transparency log", help: "ask the operator of this server", retry: time.Hour},
 	{is: audit.ErrRange, kind: notInLog, help: "see /log/checkpoint for the size of the newest tree, and /log/entries for the leaves of a record"},
-	{is: audit.ErrNoFile, kind: notInLog, detail: "the log has no such file, or not yet", help: "files are named as C2SP tlog-tiles has it, for example /log/tile/0/000 and /log/tile/entries/000.p/7; /log/checkpoint has the size of the tree"},
+	{is: tiles.ErrNoFile, kind: notInLog, detail: "the log has no such file, or not yet", help: "files are named as C2SP tlog-tiles has it, for example /log/tile/0/000 and /log/tile/entries/000.p/7; /log/checkpoint has the size of the tree"},
 	{is: audit.ErrGrowing, kind: Unavailable, detail: "the log cannot be read at the moment", help: "try again later", retry: 30 * time.Second},
 	{is: audit.ErrClosed, kind: Unavailable, detail: "the log cannot be read at the moment", help: "try again later", retry: 30 * time.Second},
 	{is: registry.ErrHandleTaken, kind: conflict, help: "choose another username"},

@@ -30,6 +30,7 @@ import (
 	"gazetteer/registry/attestation"
 	"gazetteer/registry/audit"
 	"gazetteer/registry/audit/checkpoint"
+	"gazetteer/registry/audit/tiles"
 	"gazetteer/registry/evidence"
 	"gazetteer/registry/registrar"
 	"gazetteer/store"
@@ -567,7 +568,7 @@ func (b *book) checkLog(s store.Store, dir string, entries map[string]bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r, err := audit.Verify(ctx, audit.FilesIn(filepath.Join(dir, "log")), verifier, b.checkpoints...); err != nil {
+	if r, err := tiles.Verify(ctx, audit.FilesIn(filepath.Join(dir, "log")), verifier, b.checkpoints...); err != nil {
 		t.Errorf("the log: %v", err)
 	} else if r.Older != len(b.checkpoints) {
 		t.Errorf("the log contains %d of %d checkpoints", r.Older, len(b.checkpoints))

@@ -13,6 +13,7 @@ import (
 	"gazetteer/index/view"
 	"gazetteer/registry/audit"
 	"gazetteer/registry/audit/checkpoint"
+	"gazetteer/registry/audit/tiles"
 	"gazetteer/registry/audit/witness"
 	"gazetteer/registry/keyfile"
 	"gazetteer/relay/boltqueue"
@@ -229,7 +230,7 @@ func (c *checker) checkLog(ctx context.Context, s *boltstore.Store) error {
 	dir := filepath.Join(c.dir, "log")
 	files := audit.FilesIn(dir)
 	key, err := files(ctx, "key")
-	if errors.Is(err, audit.ErrNoFile) || errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, tiles.ErrNoFile) || errors.Is(err, fs.ErrNotExist) {
 		c.addProblem(remedyLog, "the transparency log is missing: %s has no key", dir)
 		return nil
 	}
@@ -263,7 +264,7 @@ func (c *checker) checkLog(ctx context.Context, s *boltstore.Store) error {
 	c.report.Logged, err = audit.CompareStore(ctx, dir, s, verifier, known,
 		func(done, total int64) { c.progress("the records of the leaves", done, total) },
 		func(problem string) { c.addProblem(remedyLog, "the transparency log: %s", problem) })
-	if errors.Is(err, audit.ErrDamaged) || errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, tiles.ErrDamaged) || errors.Is(err, fs.ErrNotExist) {
 		c.addProblem(remedyLog, "the transparency log: %v", err)
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 
 	"gazetteer/internal/privatefile"
 	"gazetteer/registry/audit/checkpoint"
+	"gazetteer/registry/audit/tiles"
 )
 
 // WriteBackup copies the directory of the log into a new directory, in its state between two
@@ -28,7 +29,7 @@ func (l *Log) WriteBackup(ctx context.Context, dir string) (leaves int64, undecl
 		length int64 // bytes after it do not count
 	}{
 		{rowsFile, s.Size * rowBytes}, {entriesFile, s.Bytes}, {hashesFile, hashesBytes(s.Size)},
-		{checkpointFile, checkpoint.MaxSize}, {keyFile, checkpoint.MaxSize}, {stateFile, checkpoint.MaxSize},
+		{tiles.CheckpointFile, checkpoint.MaxSize}, {tiles.KeyFile, checkpoint.MaxSize}, {stateFile, checkpoint.MaxSize},
 	} {
 		if err := ctx.Err(); err != nil {
 			return 0, 0, err

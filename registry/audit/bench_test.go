@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"golang.org/x/mod/sumdb/tlog"
-
 	"gazetteer/store"
+
+	"golang.org/x/mod/sumdb/tlog"
 )
 
 // BenchmarkProof measures a proof in a log of a million leaves, read from the files and checked. It

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"runtime"
 
+	"gazetteer/registry/audit/tiles"
+
 	"golang.org/x/mod/sumdb/tlog"
 )
 
@@ -14,7 +16,7 @@ const leavesPerStep = 64
 
 // CheckLeaves checks the leaves from number from up to number to, which is not included, against the
 // tree of the given size; to must not exceed size, and size not that of the newest checkpoint. It
-// returns the number of leaves before the first damaged one, and the [*DamagedError] of that one.
+// returns the number of leaves before the first damaged one, and the [*tiles.DamagedError] of that one.
 //
 // All leaves share one proof: a proof for each of a thousand leaves takes a hundred milliseconds.
 // Between steps of less than a millisecond, other goroutines run.
@@ -24,7 +26,7 @@ func (l *Log) CheckLeaves(ctx context.Context, from, to, size int64) (sound int6
 		runtime.Gosched()
 		err = l.compareLeaves(ctx, from+i, hashes[i:min(i+leavesPerStep, int64(len(hashes)))])
 	}
-	if !errors.Is(err, ErrDamaged) {
+	if !errors.Is(err, tiles.ErrDamaged) {
 		return int64(len(hashes)), err
 	}
 	for i := from; i < to; i++ { // the damage may be beside these leaves

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"testing"
 
+	"gazetteer/registry/audit/tiles"
 	"gazetteer/store"
 
 	"golang.org/x/mod/sumdb/tlog"
@@ -47,7 +48,7 @@ func TestCheckLeaves(t *testing.T) {
 		{"hash", hashesFile, tlog.StoredHashIndex(0, 400) * tlog.HashSize},
 	} {
 		flip(t, log(damage.file), damage.at)
-		check(damage.what, 300, 500, size, 100, ErrDamaged)
+		check(damage.what, 300, 500, size, 100, tiles.ErrDamaged)
 		check(damage.what+" before the leaves", 402, 500, size, 98, nil)
 		flip(t, log(damage.file), damage.at)
 	}

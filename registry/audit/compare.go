@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"gazetteer/registry/audit/checkpoint"
+	"gazetteer/registry/audit/tiles"
 	"gazetteer/store"
 
 	"golang.org/x/mod/sumdb/note"
@@ -149,7 +150,7 @@ func (c *comparison) compareLeaves(progress func(done, total int64)) error {
 			progress(index, c.state.Size)
 		}
 		e, _, err := c.leaves.readEntry(index, c.hashes)
-		if errors.Is(err, ErrDamaged) {
+		if errors.Is(err, tiles.ErrDamaged) {
 			c.report(err.Error())
 			continue
 		}
@@ -161,7 +162,7 @@ func (c *comparison) compareLeaves(progress func(done, total int64)) error {
 			continue
 		}
 		if e.Deleted {
-			declared, err := erasedBy(e.Leaf)
+			declared, err := tiles.ErasedBy(e.Leaf)
 			if err != nil {
 				c.report(fmt.Sprintf("leaf %d: %v", index, err))
 			}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"gazetteer/limit"
 	"gazetteer/protocol"
 	"gazetteer/registry/audit/checkpoint"
 
@@ -109,9 +110,9 @@ func submitCheckpoint(ctx context.Context, client *http.Client, url string, olde
 		return nil, 0, err
 	}
 	defer answer.Body.Close()
-	text, err := readBounded(answer.Body, "the answer", checkpoint.MaxSize)
+	text, err := limit.ReadAll(answer.Body, checkpoint.MaxSize)
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, fmt.Errorf("read the answer: %w", err)
 	}
 	switch answer.StatusCode {
 	case http.StatusOK:

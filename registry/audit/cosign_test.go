@@ -167,7 +167,7 @@ func TestCosignAnswers(t *testing.T) {
 			fmt.Fprintf(w, "\u2014 witness.example/w1 %s\n", base64.StdEncoding.EncodeToString(data))
 		}, "is invalid"},
 		{"a size that is none", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "x", http.StatusConflict) }, "not a decimal number"},
-		{"two megabytes", func(w http.ResponseWriter, _ *http.Request) { w.Write(make([]byte, 2<<20)) }, "longer than the"},
+		{"two megabytes", func(w http.ResponseWriter, _ *http.Request) { w.Write(make([]byte, 2<<20)) }, "read the answer: the text is too long"},
 		{"always another size", func(w http.ResponseWriter, r *http.Request) {
 			body := make([]byte, 5)
 			r.Body.Read(body)

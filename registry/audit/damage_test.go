@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"gazetteer/registry/audit/checkpoint"
+	"gazetteer/registry/audit/tiles"
 	"gazetteer/store/boltfile/filetest"
 	"gazetteer/store/boltstore"
 
@@ -75,22 +76,22 @@ func TestDamage(t *testing.T) {
 		want   error
 		says   string
 	}{
-		{"state: a bit", at(stateFile, 30), ErrDamaged, "state is damaged: it does not match its checksum; nothing was changed: put back"},
-		{"state: empty", put(log(stateFile), ""), ErrDamaged, "state is damaged"},
+		{"state: a bit", at(stateFile, 30), tiles.ErrDamaged, "state is damaged: it does not match its checksum; nothing was changed: put back"},
+		{"state: empty", put(log(stateFile), ""), tiles.ErrDamaged, "state is damaged"},
 		{"state: lost", remove(log(stateFile)), ErrFork, "a checkpoint of 600 leaves was signed"},
-		{"state: of a newer program", put(log(stateFile), stateOf(`{"format":2}`)), ErrDamaged, "has format 2, this program knows format 1"},
-		{"checkpoint: a bit of the size", at(checkpointFile, int64(len(origin))+1), ErrDamaged, "checkpoint is damaged: the signature of registry.example/log is invalid"},
-		{"checkpoint: a bit of the root", at(checkpointFile, int64(len(origin))+10), ErrDamaged, "checkpoint is damaged"},
-		{"checkpoint: a bit of the signature", at(checkpointFile, 150), ErrDamaged, "checkpoint is damaged"},
-		{"checkpoint: empty", put(log(checkpointFile), ""), ErrDamaged, "checkpoint is damaged: it is not a signed checkpoint"},
-		{"checkpoint: both lost", func() { remove(log(checkpointFile))(); remove(filepath.Join(h.dir, "copy"))() }, ErrDamaged, "checkpoint is missing beside state"},
-		{"the copy: a bit", func() { flip(t, filepath.Join(h.dir, "copy"), 40) }, ErrDamaged, "copy is damaged"},
+		{"state: of a newer program", put(log(stateFile), stateOf(`{"format":2}`)), tiles.ErrDamaged, "has format 2, this program knows format 1"},
+		{"checkpoint: a bit of the size", at(tiles.CheckpointFile, int64(len(origin))+1), tiles.ErrDamaged, "checkpoint is damaged: the signature of registry.example/log is invalid"},
+		{"checkpoint: a bit of the root", at(tiles.CheckpointFile, int64(len(origin))+10), tiles.ErrDamaged, "checkpoint is damaged"},
+		{"checkpoint: a bit of the signature", at(tiles.CheckpointFile, 150), tiles.ErrDamaged, "checkpoint is damaged"},
+		{"checkpoint: empty", put(log(tiles.CheckpointFile), ""), tiles.ErrDamaged, "checkpoint is damaged: it is not a signed checkpoint"},
+		{"checkpoint: both lost", func() { remove(log(tiles.CheckpointFile))(); remove(filepath.Join(h.dir, "copy"))() }, tiles.ErrDamaged, "checkpoint is missing beside state"},
+		{"the copy: a bit", func() { flip(t, filepath.Join(h.dir, "copy"), 40) }, tiles.ErrDamaged, "copy is damaged"},
 		{"hashes: a bit near the root", at(hashesFile, tlog.StoredHashIndex(9, 0)*tlog.HashSize), ErrFork, "the file hashes is damaged"},
-		{"hashes: cut", cut(hashesFile, 1195*tlog.HashSize), ErrDamaged, "hashes is cut: it has 38240 bytes and should have at least 38272"},
-		{"hashes: lost", remove(log(hashesFile)), ErrDamaged, "hashes is missing"},
-		{"rows: a bit", at(rowsFile, 70), ErrDamaged, "rows is damaged: the row of leaf 1 does not match"},
-		{"rows: cut", cut(rowsFile, 64), ErrDamaged, "rows is cut"},
-		{"entries: cut", cut(entriesFile, 100), ErrDamaged, "entries is cut"},
+		{"hashes: cut", cut(hashesFile, 1195*tlog.HashSize), tiles.ErrDamaged, "hashes is cut: it has 38240 bytes and should have at least 38272"},
+		{"hashes: lost", remove(log(hashesFile)), tiles.ErrDamaged, "hashes is missing"},
+		{"rows: a bit", at(rowsFile, 70), tiles.ErrDamaged, "rows is damaged: the row of leaf 1 does not match"},
+		{"rows: cut", cut(rowsFile, 64), tiles.ErrDamaged, "rows is cut"},
+		{"entries: cut", cut(entriesFile, 100), tiles.ErrDamaged, "entries is cut"},
 		{"key: of another log", func() {
 			remove(filepath.Join(h.dir, "key"))()
 			if _, err := checkpoint.OpenKey(filepath.Join(h.dir, "key"), "other.example/log"); err != nil {
@@ -112,15 +113,15 @@ func TestDamage(t *testing.T) {
 	}
 
 	h.restore(backup, "log", "copy", "key")
-	remove(log(checkpointFile))()
+	remove(log(tiles.CheckpointFile))()
 	h.open(Options{}) // the copy is as good
 	h.check()
 	h.shut()
 
 	h.restore(backup, "log", "copy", "key")
-	at(entriesFile, 100)() // seen when it is read, and by Verify
+	at(entriesFile, 100)() // seen when it is read, and by tiles.Verify
 	h.open(Options{})
-	if _, err := h.log.Entry(t.Context(), 0); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "leaf 0, ") {
+	if _, err := h.log.Entry(t.Context(), 0); !errors.Is(err, tiles.ErrDamaged) || !strings.Contains(err.Error(), "leaf 0, ") {
 		t.Errorf("a damaged leaf: %v", err)
 	}
 	if _, err := h.log.Prove(t.Context(), 0, 600); err != nil {
@@ -219,7 +220,7 @@ func TestFlippedBitsInLog(t *testing.T) {
 	h.events(1, 0, 280)
 	h.shut()
 	d := &flippedLog{fixture: h, dir: h.dir, store: openStore(t, filepath.Join(h.dir, "store")), files: map[string][]byte{}}
-	for _, name := range []string{"key", "copy", "log/" + stateFile, "log/" + checkpointFile, "log/" + hashesFile, "log/" + rowsFile, "log/" + entriesFile} {
+	for _, name := range []string{"key", "copy", "log/" + stateFile, "log/" + tiles.CheckpointFile, "log/" + hashesFile, "log/" + rowsFile, "log/" + entriesFile} {
 		content, err := os.ReadFile(filepath.Join(d.dir, name))
 		if err != nil {
 			t.Fatal(err)

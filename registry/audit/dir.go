@@ -14,6 +14,7 @@ import (
 	"gazetteer/internal/privatefile"
 	"gazetteer/protocol"
 	"gazetteer/registry/audit/checkpoint"
+	"gazetteer/registry/audit/tiles"
 	"gazetteer/store"
 
 	"golang.org/x/mod/sumdb/note"
@@ -21,14 +22,12 @@ import (
 
 // Names in the directory of a log; see the package comment.
 const (
-	haltFile       = "halted"
-	lockFile       = "LOCK"
-	keyFile        = "key"
-	stateFile      = "state"
-	checkpointFile = "checkpoint"
-	rowsFile       = "rows"
-	entriesFile    = "entries"
-	hashesFile     = "hashes"
+	haltFile    = "halted"
+	lockFile    = "LOCK"
+	stateFile   = "state"
+	rowsFile    = "rows"
+	entriesFile = "entries"
+	hashesFile  = "hashes"
 
 	newSuffix = privatefile.NewSuffix // of a file before it is renamed
 )
@@ -50,14 +49,14 @@ func takeLock(path string) (*os.File, error) {
 func openPart(path string, flag int, need int64) (*os.File, error) {
 	f, err := os.OpenFile(path, flag, fileMode)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &DamagedError{File: path, Problem: "is missing", Remedy: remedyRestore}
+		return nil, &tiles.DamagedError{File: path, Problem: "is missing", Remedy: remedyRestore}
 	}
 	if err != nil {
 		return nil, err
 	}
 	info, err := f.Stat()
 	if err == nil && info.Size() < need {
-		err = &DamagedError{File: path, Problem: fmt.Sprintf("is cut: it has %d bytes and should have at least %d", info.Size(), need), Remedy: remedyRestore}
+		err = &tiles.DamagedError{File: path, Problem: fmt.Sprintf("is cut: it has %d bytes and should have at least %d", info.Size(), need), Remedy: remedyRestore}
 	}
 	if err != nil {
 		f.Close()
@@ -70,7 +69,7 @@ func openPart(path string, flag int, need int64) (*os.File, error) {
 func readAt(f *os.File, data []byte, offset int64) error {
 	_, err := f.ReadAt(data, offset)
 	if errors.Is(err, io.EOF) {
-		return &DamagedError{File: f.Name(), Problem: fmt.Sprintf("was cut while it was open: it has no byte %d", offset+int64(len(data))-1), Remedy: remedyRestore}
+		return &tiles.DamagedError{File: f.Name(), Problem: fmt.Sprintf("was cut while it was open: it has no byte %d", offset+int64(len(data))-1), Remedy: remedyRestore}
 	}
 	return err
 }
@@ -141,7 +140,7 @@ func readState(dir string) (state, error) {
 	if err != nil {
 		return state{}, err
 	}
-	wrong := &DamagedError{File: path, Problem: "is damaged: it does not match its checksum", Remedy: remedyRestore}
+	wrong := &tiles.DamagedError{File: path, Problem: "is damaged: it does not match its checksum", Remedy: remedyRestore}
 	at := max(bytes.LastIndexByte(text, ' '), 0)
 	if string(text[at:]) != fmt.Sprintf(" %08x\n", crc32.Checksum(text[:at], castagnoli)) {
 		return state{}, wrong
@@ -155,7 +154,7 @@ func readState(dir string) (state, error) {
 		wrong.Remedy = "use the program that wrote it"
 		return state{}, wrong
 	}
-	if len(s.Salt) == 0 || s.Size < 0 || s.Size > maxSize || s.Bytes < 0 || s.Lost < 0 {
+	if len(s.Salt) == 0 || s.Size < 0 || s.Size > tiles.MaxLeaves || s.Bytes < 0 || s.Lost < 0 {
 		return state{}, wrong
 	}
 	return s, nil
@@ -181,10 +180,10 @@ func readCheckpoints(files []string, verifier note.Verifier) (kept []keptCheckpo
 		}
 		c, n, err := checkpoint.Open(text, verifier)
 		if err != nil {
-			return nil, &DamagedError{File: path, Problem: "is damaged: " + err.Error(), Remedy: remedyCheckpoint}
+			return nil, &tiles.DamagedError{File: path, Problem: "is damaged: " + err.Error(), Remedy: remedyCheckpoint}
 		}
 		if c.Origin != verifier.Name() {
-			return nil, &DamagedError{File: path, Problem: fmt.Sprintf("is of the log %q, not of %q", protocol.ClipBytes(c.Origin, checkpoint.MaxQuoted), verifier.Name()), Remedy: remedyOrigin}
+			return nil, &tiles.DamagedError{File: path, Problem: fmt.Sprintf("is of the log %q, not of %q", protocol.ClipBytes(c.Origin, checkpoint.MaxQuoted), verifier.Name()), Remedy: remedyOrigin}
 		}
 		// A checkpoint without our signature means that the key was changed. The tree must contain
 		// the checkpoint, which shows that it is ours.

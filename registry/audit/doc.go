@@ -3,8 +3,9 @@
 // other tools can read (tlog-tiles, tlog-checkpoint, tlog-proof, tlog-witness, tlog-cosignature).
 //
 // Start with [Open] and [Log.Run], which follow a store and build the tree. [Log.Checkpoint],
-// [Log.Prove] and [Log.Answer] publish it. [Verify] checks a log from its files alone, and
-// [Cosigners] ask witnesses to cosign its checkpoints. Package witness is such a witness.
+// [Log.Prove] and [Log.Answer] publish it. [VerifyDir] checks a directory of a log,
+// [Cosigners] ask witnesses to cosign its checkpoints. Package tiles checks a log from its files
+// alone, and package witness is such a witness.
 //
 // # Leaves
 //

@@ -20,6 +20,7 @@ import (
 	"gazetteer/internal/need"
 	"gazetteer/registry/audit/audittest"
 	"gazetteer/registry/audit/checkpoint"
+	"gazetteer/registry/audit/tiles"
 	"gazetteer/store"
 	"gazetteer/store/boltstore"
 
@@ -73,7 +74,7 @@ func (h *fixture) checkUndeclared(want int64) {
 	if err != nil || r.Undeclared != want || r.Erased < want {
 		h.t.Errorf("verified: %+v, %v; want %d undeclared leaves", r, err, want)
 	}
-	if _, err := Verify(h.t.Context(), FilesIn(dir), h.verifier()); (err != nil) != (want > 0) {
+	if _, err := tiles.Verify(h.t.Context(), FilesIn(dir), h.verifier()); (err != nil) != (want > 0) {
 		h.t.Errorf("from its files alone: %v", err)
 	}
 	c, problems := h.compare()
@@ -396,7 +397,7 @@ func TestDamagedContentIsErased(t *testing.T) {
 	}
 	flip(t, entries, int64(bytes.Index(content, []byte(`"n":3,`)))-5)
 	flip(t, filepath.Join(h.dir, "log", hashesFile), tlog.StoredHashIndex(0, 4)*tlog.HashSize)
-	if _, err := h.log.Entry(t.Context(), 3); !errors.Is(err, ErrDamaged) {
+	if _, err := h.log.Entry(t.Context(), 3); !errors.Is(err, tiles.ErrDamaged) {
 		t.Fatalf("the content is not damaged: %v", err)
 	}
 	h.eraseRecord(1, 3)
@@ -435,7 +436,7 @@ func TestErasurePassesOverDamage(t *testing.T) {
 	if at := h.log.ErasedTo().Seq; at >= first-1 || !h.hasContent(1, 3) {
 		t.Errorf("everything up to write %d is said to be erased; write %d is not", at, first-1)
 	}
-	if s := h.log.Status(); s.Unerased != 1 || !errors.Is(s.EraseErr, ErrDamaged) {
+	if s := h.log.Status(); s.Unerased != 1 || !errors.Is(s.EraseErr, tiles.ErrDamaged) {
 		t.Errorf("meanwhile: %+v", s)
 	}
 	if err := h.stop(); err != nil { // it can end meanwhile
@@ -461,7 +462,7 @@ func TestErasurePassesOverDamage(t *testing.T) {
 		t.Errorf("verified: %+v", r)
 	}
 	left, _, err := h.log.leaves.eraseContent(map[int64]string{0: "another", 1: eventKey(1, 1)})
-	if _, failed := left[0]; !errors.Is(err, ErrDamaged) || !failed || len(left) != 1 || !h.hasContent(1, 0) || h.hasContent(1, 1) {
+	if _, failed := left[0]; !errors.Is(err, tiles.ErrDamaged) || !failed || len(left) != 1 || !h.hasContent(1, 0) || h.hasContent(1, 1) {
 		t.Errorf("a leaf of another record, and one that can be erased: left %v, %v", left, err)
 	}
 	h.shut()

@@ -11,38 +11,16 @@ var (
 	ErrClosed = errors.New("the log is closed")
 	// ErrRange: the newest checkpoint covers no such leaf or size.
 	ErrRange = errors.New("outside the log")
-	// ErrNoFile: the layout has no file of that name, or not yet.
-	ErrNoFile = errors.New("no such file in the log")
 	// ErrGrowing: an older copy of the tree was restored, and the log grows it again from the
 	// store. The log serves nothing until the tree contains the last signed checkpoint.
 	ErrGrowing = errors.New("the tree was put back to an older copy and does not yet reach the last signed checkpoint")
-	// ErrRemote: the server of a log could not be reached, or its answer was invalid.
-	ErrRemote = errors.New("the log could not be fetched")
 	// ErrHeld: another process has the directory open.
 	ErrHeld = errors.New("another process has the log open")
 	// ErrHalted: the log signs nothing until its operator has repaired it; see [Halt].
 	ErrHalted = errors.New("the log is halted: it signs nothing more")
-	// ErrDamaged: a file of the log differs from what the log wrote.
-	ErrDamaged = errors.New("the log is damaged")
 	// ErrFork: further signatures would contradict a signed checkpoint or logged records.
 	ErrFork = errors.New("the log does not go on, because it would contradict what it has signed")
 )
-
-// A DamagedError names the damaged file and the repair. It matches [ErrDamaged].
-type DamagedError struct {
-	File    string // its path, or its name in the tlog-tiles layout
-	Problem string // the damage
-	Remedy  string // "" when the reader is not the log's operator
-}
-
-func (e *DamagedError) Error() string {
-	if e.Remedy == "" {
-		return e.File + " " + e.Problem
-	}
-	return e.File + " " + e.Problem + "; nothing was changed: " + e.Remedy
-}
-
-func (e *DamagedError) Unwrap() error { return ErrDamaged }
 
 // A ForkError means that an older copy of the log or of the store was restored, so that further
 // signatures would contradict earlier ones. The log signs nothing more. It matches [ErrFork].

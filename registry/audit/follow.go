@@ -15,6 +15,7 @@ import (
 	"gazetteer/internal/wait"
 	"gazetteer/limit"
 	"gazetteer/registry/audit/checkpoint"
+	"gazetteer/registry/audit/tiles"
 	"gazetteer/store"
 	"gazetteer/store/follow"
 
@@ -405,7 +406,7 @@ func (l *Log) addRecord(b *batch, r store.Record) error {
 		}
 	}
 	index := l.state.Size + int64(len(b.leaves))
-	if index >= maxSize {
+	if index >= tiles.MaxLeaves {
 		return fmt.Errorf("the log is full: it has %d leaves", index)
 	}
 	p := pending{key: r.Key, leaf: leaf, hash: tlog.RecordHash(leaf), row: row{keyLen: len(r.Key), leafLen: len(leaf), keyHash: key, groupHash: group}}

@@ -8,35 +8,11 @@ import (
 
 	"gazetteer/registry/audit/audittest"
 	"gazetteer/registry/audit/checkpoint"
+	"gazetteer/registry/audit/tiles"
 	"gazetteer/store"
 
 	"golang.org/x/mod/sumdb/tlog"
 )
-
-// FuzzTileName checks that each tile has only one accepted name.
-func FuzzTileName(f *testing.F) {
-	for _, name := range []string{"tile/0/000", "tile/entries/x001/234.p/7", "tile/63/999.p/255", "tile/0/000.p/256", "tile/0/x000/000", "checkpoint", "tile//", "tile/0/x999/x999/x999/x999/x999/999"} {
-		f.Add(name)
-	}
-	f.Fuzz(func(t *testing.T, name string) {
-		level, n, width, ok := parseTileName(name)
-		if !ok {
-			return
-		}
-		if level < entriesLevel || level > 63 || n < 0 || width < 1 || width > tileWidth {
-			t.Fatalf("%q is read as %d %d %d", name, level, n, width)
-		}
-		if again := tileName(level, n, width); again != name {
-			t.Fatalf("%q is written as %q", name, again)
-		}
-		if level != entriesLevel { // tlog reads the same, with the height in its path
-			tile, err := tlog.ParseTilePath(strings.Replace(name, "tile/", "tile/8/", 1))
-			if err != nil || tile.L != level || tile.N != n || tile.W != width {
-				t.Fatalf("tlog reads %q as %+v, %v", name, tile, err)
-			}
-		}
-	})
-}
 
 func FuzzProof(f *testing.F) {
 	s := audittest.NewTree(f, origin)
@@ -58,28 +34,6 @@ func FuzzProof(f *testing.F) {
 			if err != nil || again.Index != p.Index || len(again.Hashes) != len(p.Hashes) {
 				t.Fatalf("%q is written as %q: %v", text, p.Text(checkpoint), err)
 			}
-		}
-	})
-}
-
-func FuzzBundle(f *testing.F) {
-	f.Add([]byte("\x00\x01a\x00\x00"), 2)
-	f.Add([]byte("\xff\xff"), 1)
-	f.Add([]byte{}, 0)
-	f.Fuzz(func(t *testing.T, bundle []byte, width int) {
-		if width < 0 || width > tileWidth {
-			return
-		}
-		leaves, err := splitBundle(bundle, width)
-		if err != nil {
-			return
-		}
-		n := 0
-		for _, leaf := range leaves {
-			n += 2 + len(leaf)
-		}
-		if len(leaves) != width || n != len(bundle) {
-			t.Fatalf("%d leaves of %d bytes from %d", len(leaves), n, len(bundle))
 		}
 	})
 }
@@ -111,7 +65,7 @@ func FuzzLeaf(f *testing.F) {
 			return // no key of a store
 		}
 		leaf := salter("secret").recordLeaf(store.Record{Key: key, Value: value})
-		if len(leaf) > maxLeaf || !bytes.Equal(leaf, salter("secret").recordLeaf(store.Record{Key: key, Value: value})) {
+		if len(leaf) > tiles.MaxLeaf || !bytes.Equal(leaf, salter("secret").recordLeaf(store.Record{Key: key, Value: value})) {
 			t.Fatalf("%q", leaf)
 		}
 		var says struct {
@@ -126,7 +80,7 @@ func FuzzLeaf(f *testing.F) {
 		if says.Record == nil && says.SHA256 == "" && !bytes.Equal(says.Base64, value) {
 			t.Fatalf("%q loses %q", leaf, value)
 		}
-		if erased, err := erasedBy(leaf); erased != nil || err != nil {
+		if erased, err := tiles.ErasedBy(leaf); erased != nil || err != nil {
 			t.Fatalf("%q is taken for a deletion: %v, %v", leaf, erased, err)
 		}
 		if says.Record != nil {

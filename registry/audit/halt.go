@@ -12,6 +12,7 @@ import (
 
 	"gazetteer/internal/privatefile"
 	"gazetteer/registry/audit/checkpoint"
+	"gazetteer/registry/audit/tiles"
 
 	"golang.org/x/mod/sumdb/tlog"
 )
@@ -77,7 +78,7 @@ func describeHalt(reason error) string {
 	if fork, ok := errors.AsType[*ForkError](reason); ok {
 		return fork.Problem
 	}
-	if damage, ok := errors.AsType[*DamagedError](reason); ok {
+	if damage, ok := errors.AsType[*tiles.DamagedError](reason); ok {
 		return damage.File + " " + damage.Problem
 	}
 	return reason.Error()
@@ -116,7 +117,7 @@ func haltCause(err error) string {
 	if fork, ok := errors.AsType[*ForkError](err); ok {
 		return fork.cause
 	}
-	if errors.Is(err, ErrDamaged) {
+	if errors.Is(err, tiles.ErrDamaged) {
 		return CauseDamage
 	}
 	return ""
@@ -124,7 +125,7 @@ func haltCause(err error) string {
 
 // haltIfDamaged halts the log if a reader has found damage.
 func (l *Log) haltIfDamaged(err *error) {
-	if errors.Is(*err, ErrDamaged) {
+	if errors.Is(*err, tiles.ErrDamaged) {
 		l.Halt(CauseDamage, *err)
 	}
 }

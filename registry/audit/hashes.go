@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"gazetteer/registry/audit/tiles"
+
 	"golang.org/x/mod/sumdb/tlog"
 )
 
@@ -58,28 +60,28 @@ func (h *hashes) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 
 // authenticateTile checks that the hashes of a tile lead to the root of a tree, so that a damaged
 // tile is never served.
-func (h *hashes) authenticateTile(tree tlog.Tree, level int, n int64, width int) error {
-	last := tlog.StoredHashIndex(level*tileHeight, n*tileWidth+int64(width)-1)
+func (h *hashes) authenticateTile(tree tlog.Tree, tile tlog.Tile) error {
+	last := tlog.StoredHashIndex(tile.L*tiles.Height, tile.N*tiles.Width+int64(tile.W)-1)
 	_, err := tlog.TileHashReader(tree, tileReader{h}).ReadHashes([]int64{last})
 	if err == nil {
 		return nil
 	}
-	return h.explainTiles(err, tileName(level, n, width))
+	return h.explainTiles(err, tiles.Name(tile))
 }
 
 // explainTiles returns the error for tiles that do not lead to the root of a tree. needs names what
 // was to be read.
 func (h *hashes) explainTiles(err error, needs string) error {
-	if errors.Is(err, ErrDamaged) {
+	if errors.Is(err, tiles.ErrDamaged) {
 		return err
 	}
-	return &DamagedError{File: h.file.Name(), Problem: fmt.Sprintf("is damaged: what %s needs does not lead to the root of the checkpoint: %v", needs, err), Remedy: remedyRestore}
+	return &tiles.DamagedError{File: h.file.Name(), Problem: fmt.Sprintf("is damaged: what %s needs does not lead to the root of the checkpoint: %v", needs, err), Remedy: remedyRestore}
 }
 
 // A tileReader reads the tiles of a tree from its hashes. It is a tlog.TileReader.
 type tileReader struct{ hashes *hashes }
 
-func (r tileReader) Height() int                     { return tileHeight }
+func (r tileReader) Height() int                     { return tiles.Height }
 func (r tileReader) SaveTiles([]tlog.Tile, [][]byte) {}
 func (r tileReader) ReadTiles(tiles []tlog.Tile) ([][]byte, error) {
 	data := make([][]byte, len(tiles))
@@ -98,8 +100,8 @@ func (h *hashes) leafHash(index int64) (hash tlog.Hash, err error) {
 	return hash, err
 }
 
-// findWrongHash returns a *DamagedError for the first hash of a tree that does not follow from the
-// two below it, nil if there is none.
+// findWrongHash returns a *tiles.DamagedError for the first hash of a tree that does not follow from
+// the two below it, nil if there is none.
 func (h *hashes) findWrongHash(size int64) error {
 	for index := range tlog.StoredHashCount(size) {
 		level, n := tlog.SplitStoredHashIndex(index)
@@ -111,7 +113,7 @@ func (h *hashes) findWrongHash(size int64) error {
 			return err
 		}
 		if tlog.NodeHash(three[0], three[1]) != three[2] {
-			return &DamagedError{File: h.file.Name(), Remedy: remedyRestore,
+			return &tiles.DamagedError{File: h.file.Name(), Remedy: remedyRestore,
 				Problem: fmt.Sprintf("is damaged: the hash at byte %d, of leaves %d to %d, does not follow from those below it", index*tlog.HashSize, n<<level, (n+1)<<level-1)}
 		}
 	}
@@ -119,7 +121,7 @@ func (h *hashes) findWrongHash(size int64) error {
 }
 
 // checkHashes checks the hashes in the own directory of a log that no tile has. The error is a
-// [*DamagedError] for the first one that does not follow from the two below it.
+// [*tiles.DamagedError] for the first one that does not follow from the two below it.
 func checkHashes(dir string) error {
 	s, err := readState(dir)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"gazetteer/registry/audit/checkpoint"
+	"gazetteer/registry/audit/tiles"
 
 	"golang.org/x/mod/sumdb/tlog"
 )
@@ -26,8 +27,8 @@ import (
 //	GET /consistency?old=M[&new=N]      proof between two sizes (JSON)
 //	GET /proof?index=I                  proof and checkpoint in one text (C2SP tlog-proof); ?key=K too
 //
-// With an error nothing was written. A [*QueryError] and errors that match [ErrRange] or [ErrNoFile] are
-// for the client; [ErrGrowing] and [ErrClosed] pass by.
+// With an error nothing was written. A [*QueryError] and errors that match [ErrRange] or [tiles.ErrNoFile]
+// are for the client; [ErrGrowing] and [ErrClosed] pass by.
 func (l *Log) Answer(w http.ResponseWriter, r *http.Request) error {
 	switch name := strings.TrimPrefix(r.URL.Path, "/"); name {
 	case "entries":
@@ -82,7 +83,7 @@ func (l *Log) answerFile(w http.ResponseWriter, r *http.Request, name string) er
 		return err
 	}
 	switch {
-	case name == checkpointFile || name == keyFile:
+	case name == tiles.CheckpointFile || name == tiles.KeyFile:
 		writeBody(w, r, "text/plain; charset=utf-8", cacheNever, body)
 	case strings.HasPrefix(name, "tile/entries/"):
 		writeBody(w, r, "application/octet-stream", cacheHour, body)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"gazetteer/registry/audit/checkpoint"
+	"gazetteer/registry/audit/tiles"
 
 	"golang.org/x/mod/sumdb/tlog"
 )
@@ -31,7 +32,7 @@ func handler(l *Log) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch err := l.Answer(w, r); {
 		case err == nil:
-		case errors.Is(err, ErrRange) || errors.Is(err, ErrNoFile):
+		case errors.Is(err, ErrRange) || errors.Is(err, tiles.ErrNoFile):
 			http.Error(w, err.Error(), http.StatusNotFound)
 		case errors.Is(err, ErrClosed):
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
@@ -186,7 +187,7 @@ func TestHTTPDamage(t *testing.T) {
 	for _, path := range []string{"/inclusion?index=0", "/tile/entries/000.p/3"} {
 		answer := httptest.NewRecorder()
 		err := h.log.Answer(answer, httptest.NewRequest("GET", path, nil))
-		if _, damaged := errors.AsType[*DamagedError](err); !damaged || !strings.Contains(err.Error(), "leaf 0, ") || answer.Body.Len() > 0 {
+		if _, damaged := errors.AsType[*tiles.DamagedError](err); !damaged || !strings.Contains(err.Error(), "leaf 0, ") || answer.Body.Len() > 0 {
 			t.Errorf("%s: %v %s", path, err, answer.Body)
 		}
 	}

@@ -1,26 +1,21 @@
 package audit
 
 import (
-	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"gazetteer/protocol/jcs"
+	"gazetteer/registry/audit/tiles"
 	"gazetteer/store"
-)
 
-// maxLeaf is the maximum size of a leaf in an entry bundle of the tlog-tiles layout, in bytes.
-const maxLeaf = 1<<16 - 1
+	"github.com/go-json-experiment/json/jsontext"
+)
 
 // HistoryKey reports whether the records of a store key become leaves:
 // "ver/{rev}/{kind}/{time}-{digest}", a stored version of a document, and everything below an
@@ -79,15 +74,12 @@ func (s salter) recordLeaf(r store.Record) []byte {
 	} else {
 		leaf = s.joinMembers(`"base64":"`+base64.StdEncoding.EncodeToString(r.Value)+`","key":`+key, "")
 	}
-	if len(leaf) <= maxLeaf {
+	if len(leaf) <= tiles.MaxLeaf {
 		return leaf
 	}
 	sum := sha256.Sum256(r.Value)
 	return s.joinMembers(`"key":`+key, `,"sha256":"`+hex.EncodeToString(sum[:])+`","size":`+strconv.Itoa(len(r.Value)))
 }
-
-// deletionStart is the prefix of deletion leaves. No other leaf begins with it.
-const deletionStart = `{"deleted":true,"erases":[`
 
 // deletionLeaf returns the leaf for the deletion of a record, with the numbers of the erased
 // leaves.
@@ -100,21 +92,7 @@ func (s salter) deletionLeaf(key string, erased []int64) []byte {
 		}
 		list = strconv.AppendInt(list, index, 10)
 	}
-	return s.joinMembers(deletionStart[1:]+string(list)+`],"key":`+quoteJSON(key), "")
-}
-
-// erasedBy returns the numbers of the leaves that a leaf declares as erased.
-func erasedBy(leaf []byte) ([]int64, error) {
-	if !bytes.HasPrefix(leaf, []byte(deletionStart)) {
-		return nil, nil
-	}
-	var deletion struct {
-		Erases []int64 `json:"erases"`
-	}
-	if err := json.Unmarshal(leaf, &deletion); err != nil {
-		return nil, fmt.Errorf("the leaf of an erasure is not JSON: %w", err)
-	}
-	return deletion.Erases, nil
+	return s.joinMembers(tiles.DeletionStart[1:]+string(list)+`],"key":`+quoteJSON(key), "")
 }
 
 // joinMembers returns an object of the members before the salt, the salt, and the members after it.

@@ -19,6 +19,7 @@ import (
 	"gazetteer/internal/wait"
 	"gazetteer/protocol"
 	"gazetteer/registry/audit/checkpoint"
+	"gazetteer/registry/audit/tiles"
 	"gazetteer/store"
 	"gazetteer/store/follow"
 
@@ -128,7 +129,7 @@ type Log struct {
 // [Log.Run] then fills it; Close must be called.
 //
 // The error matches [ErrHeld] if another process has the directory open, a *ForkError if the tree
-// contradicts a checkpoint, and a *DamagedError if a file differs from what the log wrote. In all
+// contradicts a checkpoint, and a *tiles.DamagedError if a file differs from what the log wrote. In all
 // these cases Open changes nothing.
 func Open(ctx context.Context, o Options) (*Log, error) {
 	if o.Key == nil || o.Store == nil {
@@ -150,7 +151,7 @@ func Open(ctx context.Context, o Options) (*Log, error) {
 		lockWitness: o.Lock,
 		now:         o.Now,
 		dir:         o.Dir,
-		checkpoints: []string{filepath.Join(o.Dir, checkpointFile)},
+		checkpoints: []string{filepath.Join(o.Dir, tiles.CheckpointFile)},
 		key:         o.Key,
 		store:       o.Store,
 		isLeaf:      o.Leaf,
@@ -231,7 +232,7 @@ func (l *Log) openFiles(ctx context.Context) error {
 		l.signedAt = info.ModTime()
 	}
 	l.bytes = l.state.fileBytes()
-	return privatefile.Replace(filepath.Join(l.dir, keyFile), []byte(l.key.Public()+"\n"))
+	return privatefile.Replace(filepath.Join(l.dir, tiles.KeyFile), []byte(l.key.Public()+"\n"))
 }
 
 // loadState returns the state of the log, and creates the log if there is none. The order of the
@@ -244,7 +245,7 @@ func (l *Log) loadState(kept []keptCheckpoint) (state, error) {
 	case err == nil && len(kept) > 0:
 		return s, nil
 	case err == nil:
-		return s, &DamagedError{File: l.checkpoints[0], Problem: "is missing beside " + stateFile, Remedy: remedyCheckpoint}
+		return s, &tiles.DamagedError{File: l.checkpoints[0], Problem: "is missing beside " + stateFile, Remedy: remedyCheckpoint}
 	case !errors.Is(err, fs.ErrNotExist):
 		return s, err
 	}
@@ -255,7 +256,7 @@ func (l *Log) loadState(kept []keptCheckpoint) (state, error) {
 		}
 	}
 	if info, err := os.Stat(filepath.Join(l.dir, rowsFile)); err == nil && info.Size() > 0 {
-		return s, &DamagedError{File: path, Problem: "is missing beside " + rowsFile, Remedy: remedyRestore}
+		return s, &tiles.DamagedError{File: path, Problem: "is missing beside " + rowsFile, Remedy: remedyRestore}
 	}
 	return l.createLog()
 }
@@ -288,10 +289,10 @@ func (l *Log) readKnown() (known []keptCheckpoint, err error) {
 	for _, text := range l.known {
 		c, n, err := checkpoint.Open(text, l.key.Verifier())
 		if err != nil {
-			return nil, &DamagedError{File: "the checkpoint in the store", Problem: "is damaged: " + err.Error(), Remedy: remedyCheckpoint}
+			return nil, &tiles.DamagedError{File: "the checkpoint in the store", Problem: "is damaged: " + err.Error(), Remedy: remedyCheckpoint}
 		}
 		if c.Origin != l.key.Name() {
-			return nil, &DamagedError{File: "the store", Problem: fmt.Sprintf("is of the log %q, not of %q", protocol.ClipBytes(c.Origin, checkpoint.MaxQuoted), l.key.Name()), Remedy: remedyOrigin}
+			return nil, &tiles.DamagedError{File: "the store", Problem: fmt.Sprintf("is of the log %q, not of %q", protocol.ClipBytes(c.Origin, checkpoint.MaxQuoted), l.key.Name()), Remedy: remedyOrigin}
 		}
 		known = append(known, keptCheckpoint{c, text, len(n.Sigs) > 0})
 	}
@@ -349,10 +350,10 @@ func (l *Log) checkCopy() error {
 func (l *Log) checkState() error {
 	path := filepath.Join(l.dir, stateFile)
 	if l.state.Origin != l.key.Name() {
-		return &DamagedError{File: path, Problem: fmt.Sprintf("is of the log %q, not of %q", l.state.Origin, l.key.Name()), Remedy: remedyOrigin}
+		return &tiles.DamagedError{File: path, Problem: fmt.Sprintf("is of the log %q, not of %q", l.state.Origin, l.key.Name()), Remedy: remedyOrigin}
 	}
 	if head := l.store.Head(); l.state.Store != head.Store {
-		return &DamagedError{File: path, Problem: fmt.Sprintf("follows the store %s, this is the store %s", l.state.Store, head.Store),
+		return &tiles.DamagedError{File: path, Problem: fmt.Sprintf("follows the store %s, this is the store %s", l.state.Store, head.Store),
 			Remedy: "put the log and the store together that belong together, or " + remedyAnew}
 	}
 	return nil

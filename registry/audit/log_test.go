@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"gazetteer/registry/audit/checkpoint"
+	"gazetteer/registry/audit/tiles"
 	"gazetteer/store"
 
 	"golang.org/x/mod/sumdb/note"
@@ -66,7 +67,7 @@ func TestCheckpointOpens(t *testing.T) {
 	if want := fmt.Sprintf("%s\n3\n%s\n", origin, h.log.Head().Hash); n.Text != want {
 		t.Errorf("it says %q, not %q", n.Text, want)
 	}
-	onDisk, err := os.ReadFile(filepath.Join(h.dir, "log", checkpointFile))
+	onDisk, err := os.ReadFile(filepath.Join(h.dir, "log", tiles.CheckpointFile))
 	if err != nil || !bytes.Equal(onDisk, h.checkpoint()) {
 		t.Errorf("the file holds %q, error %v", onDisk, err)
 	}
@@ -74,7 +75,7 @@ func TestCheckpointOpens(t *testing.T) {
 
 func TestLeaf(t *testing.T) {
 	s := salter("secret")
-	long := strings.Repeat("x", maxLeaf)
+	long := strings.Repeat("x", tiles.MaxLeaf)
 	tests := []struct {
 		name, value string
 		want        string // without the salt
@@ -93,7 +94,7 @@ func TestLeaf(t *testing.T) {
 	}
 	for _, test := range tests {
 		leaf := s.recordLeaf(store.Record{Key: "k", Value: []byte(test.value)})
-		if len(leaf) > maxLeaf || !json.Valid(leaf) {
+		if len(leaf) > tiles.MaxLeaf || !json.Valid(leaf) {
 			t.Errorf("%s: %d bytes, JSON %v", test.name, len(leaf), json.Valid(leaf))
 		}
 		if again := s.recordLeaf(store.Record{Key: "k", Value: []byte(test.value)}); !bytes.Equal(again, leaf) {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"gazetteer/registry/audit/checkpoint"
+	"gazetteer/registry/audit/tiles"
 	"gazetteer/store"
 	"gazetteer/store/boltstore"
 
@@ -249,9 +250,9 @@ func (h *fixture) events(agent, from, to int) {
 
 // check verifies the whole log from its own directory against all signed checkpoints, and returns
 // the report.
-func (h *fixture) check(older ...[]byte) Report {
+func (h *fixture) check(older ...[]byte) tiles.Report {
 	h.t.Helper()
-	r, err := Verify(h.t.Context(), FilesIn(filepath.Join(h.dir, "log")), h.verifier(), older...)
+	r, err := tiles.Verify(h.t.Context(), FilesIn(filepath.Join(h.dir, "log")), h.verifier(), older...)
 	if err != nil {
 		h.t.Fatal(err)
 	}

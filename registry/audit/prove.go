@@ -10,6 +10,7 @@ import (
 
 	"gazetteer/protocol"
 	"gazetteer/registry/audit/checkpoint"
+	"gazetteer/registry/audit/tiles"
 
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
@@ -110,7 +111,7 @@ func (l *Log) locateDamage(head checkpoint.Checkpoint) error {
 		return found
 	}
 	if found = l.hashes.findWrongHash(head.N); found == nil {
-		found = &DamagedError{File: l.hashes.file.Name(), Problem: "is damaged: it does not lead to the root of the checkpoint", Remedy: remedyRestore}
+		found = &tiles.DamagedError{File: l.hashes.file.Name(), Problem: "is damaged: it does not lead to the root of the checkpoint", Remedy: remedyRestore}
 	}
 	l.mu.Lock()
 	l.damage = found

@@ -12,6 +12,7 @@ import (
 
 	"gazetteer/registry/audit/audittest"
 	"gazetteer/registry/audit/checkpoint"
+	"gazetteer/registry/audit/tiles"
 	"gazetteer/store"
 
 	"github.com/transparency-dev/merkle/proof"
@@ -216,10 +217,10 @@ func TestProofText(t *testing.T) {
 // tilesOf reads tiles for tlog's own client.
 type tilesOf struct {
 	t     *testing.T
-	files Files
+	files tiles.Files
 }
 
-func (r tilesOf) Height() int                     { return tileHeight }
+func (r tilesOf) Height() int                     { return tiles.Height }
 func (r tilesOf) SaveTiles([]tlog.Tile, [][]byte) {}
 func (r tilesOf) path(tile tlog.Tile) (string, error) {
 	return strings.Replace(tile.Path(), "tile/8/", "tile/", 1), nil
@@ -250,7 +251,7 @@ func TestTiles(t *testing.T) {
 	if err := h.log.Export(t.Context(), exported); err != nil {
 		t.Fatal(err)
 	}
-	for name, files := range map[string]Files{"log": h.log.File, "directory": FilesIn(filepath.Join(h.dir, "log")), "export": FilesIn(exported)} {
+	for name, files := range map[string]tiles.Files{"log": h.log.File, "directory": FilesIn(filepath.Join(h.dir, "log")), "export": FilesIn(exported)} {
 		reader := tlog.TileHashReader(tlog.Tree{N: 700, Hash: roots[700]}, tilesOf{t, files})
 		for index := int64(0); index < 700; index += 33 {
 			p, err := tlog.ProveRecord(700, index, reader)
@@ -270,17 +271,18 @@ func TestTiles(t *testing.T) {
 		}
 	}
 	for _, n := range []int64{0, 1, 2} {
-		name := tileName(entriesLevel, n, int(min(tileWidth, 700-n*tileWidth)))
+		tile := tiles.At(tiles.EntriesLevel, n, 700)
+		name := tiles.Name(tile)
 		bundle, err := h.log.File(t.Context(), name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := splitBundle(bundle, int(min(tileWidth, 700-n*tileWidth)))
+		got, err := tiles.SplitBundle(bundle, tile.W)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i, leaf := range got {
-			if !bytes.Equal(leaf, leaves[n*tileWidth+int64(i)]) {
+			if !bytes.Equal(leaf, leaves[n*tiles.Width+int64(i)]) {
 				t.Errorf("%s: leaf %d is %s", name, i, leaf)
 			}
 		}
@@ -288,37 +290,13 @@ func TestTiles(t *testing.T) {
 	h.shut()
 }
 
-func TestTileNames(t *testing.T) {
-	tests := []struct {
-		name  string
-		level int
-		n     int64
-		width int
-	}{
-		{"tile/0/000", 0, 0, 256},
-		{"tile/entries/x001/x234/067", entriesLevel, 1234067, 256},
-		{"tile/63/999.p/1", 63, 999, 1},
-		{"tile/entries/000.p/255", entriesLevel, 0, 255},
-	}
-	for _, test := range tests {
-		level, n, width, ok := parseTileName(test.name)
-		if !ok || level != test.level || n != test.n || width != test.width {
-			t.Errorf("%s is read as %d %d %d %v", test.name, level, n, width, ok)
-		}
-		if got := tileName(test.level, test.n, test.width); got != test.name {
-			t.Errorf("%s is written as %s", test.name, got)
-		}
-	}
-	for _, name := range strings.Split(`|tile|tile/|tile/0|tile/0/|tile/0/0|tile/0/00|tile/0/0000|tile/00/000|tile/64/000|tile/-1/000|tile/+1/000|tile/0/+00|tile/0/x000|tile/0/x000/000|tile/0/x001/x002|tile/0/000.p|tile/0/000.p/|tile/0/000.p/0|tile/0/000.p/00|tile/0/000.p/01|tile/0/000.p/256|tile/0/000.p/1.p/1|tile/0/000/|/tile/0/000|tile//000|tile/0//000|tile/0/000 |tile/0/../0/000|tile/data/000|tile/entries|tile/0/x999/x999/x999/x999/x999/x999/x999/999|tile/٠/000|tile/8/0/000`, "|") {
-		if level, n, width, ok := parseTileName(name); ok {
-			t.Errorf("%q is read as %d %d %d", name, level, n, width)
-		}
-	}
+// The log and its directory have no other files than those of the layout.
+func TestUnknownFiles(t *testing.T) {
 	h := newFixture(t)
 	h.events(1, 0, 300)
 	for _, name := range []string{"", "state", "rows", "../key", "tile/0/001.p/45", "tile/0/002", "tile/1/000", "tile/1/000.p/2", "tile/2/000.p/1", "tile/63/000", "tile/entries/001.p/45", "checkpoint/", "/checkpoint", "LOCK"} {
-		for source, files := range map[string]Files{"log": h.log.File, "directory": FilesIn(filepath.Join(h.dir, "log"))} {
-			if _, err := files(t.Context(), name); !errors.Is(err, ErrNoFile) {
+		for source, files := range map[string]tiles.Files{"log": h.log.File, "directory": FilesIn(filepath.Join(h.dir, "log"))} {
+			if _, err := files(t.Context(), name); !errors.Is(err, tiles.ErrNoFile) {
 				t.Errorf("%s: %q: %v", source, name, err)
 			}
 		}
@@ -332,18 +310,18 @@ func TestDamageProof(t *testing.T) {
 	h := newFixture(t)
 	h.events(1, 0, 600)
 	flip(t, filepath.Join(h.dir, "log", hashesFile), tlog.StoredHashIndex(0, 300)*tlog.HashSize)
-	var damage *DamagedError
+	var damage *tiles.DamagedError
 	_, err := h.log.Prove(t.Context(), 301, 600)
 	if !errors.As(err, &damage) || !strings.Contains(err.Error(), "of leaves 300 to 301, does not follow from those below it") {
 		t.Errorf("a proof over a damaged tile: %v", err)
 	}
-	if _, err := h.log.proveConsistency(t.Context(), 301, 600); !errors.Is(err, ErrDamaged) {
+	if _, err := h.log.proveConsistency(t.Context(), 301, 600); !errors.Is(err, tiles.ErrDamaged) {
 		t.Errorf("a proof over a damaged tile: %v", err)
 	}
 	if _, err := h.log.Prove(t.Context(), 3, 600); err != nil {
 		t.Errorf("a proof that needs nothing damaged: %v", err)
 	}
-	if _, err := h.log.Entry(t.Context(), 300); !errors.Is(err, ErrDamaged) {
+	if _, err := h.log.Entry(t.Context(), 300); !errors.Is(err, tiles.ErrDamaged) {
 		t.Errorf("a leaf whose hash is damaged: %v", err)
 	}
 	h.shut()

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"gazetteer/registry/audit/tiles"
 	"gazetteer/store"
 	"gazetteer/store/boltstore"
 )
@@ -424,7 +425,7 @@ func TestAnotherStore(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(h.dir, "store")); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.openError(); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "put the log and the store together that belong together") {
+	if err := h.openError(); !errors.Is(err, tiles.ErrDamaged) || !strings.Contains(err.Error(), "put the log and the store together that belong together") {
 		t.Errorf("it says %v", err)
 	}
 }

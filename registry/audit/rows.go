@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 
+	"gazetteer/registry/audit/tiles"
+
 	"golang.org/x/mod/sumdb/tlog"
 )
 
@@ -110,16 +112,16 @@ func (l *leaves) readRow(index int64) (row, error) {
 }
 
 func (l *leaves) damagedRow(index int64) error {
-	return &DamagedError{File: l.rows.Name(), Problem: fmt.Sprintf("is damaged: the row of leaf %d does not match its checksum", index), Remedy: remedyRestore}
+	return &tiles.DamagedError{File: l.rows.Name(), Problem: fmt.Sprintf("is damaged: the row of leaf %d does not match its checksum", index), Remedy: remedyRestore}
 }
 
 func (l *leaves) damagedContent(index int64, r row) error {
-	return &DamagedError{File: l.entries.Name(), Problem: fmt.Sprintf("is damaged: leaf %d, %d bytes from byte %d on, does not match its checksum", index, r.keyLen+r.leafLen, r.offset), Remedy: remedyRestore}
+	return &tiles.DamagedError{File: l.entries.Name(), Problem: fmt.Sprintf("is damaged: leaf %d, %d bytes from byte %d on, does not match its checksum", index, r.keyLen+r.leafLen, r.offset), Remedy: remedyRestore}
 }
 
 // foreignContent is the error for a leaf that does not have the stored hash.
 func (l *leaves) foreignContent(index int64) error {
-	return &DamagedError{File: l.entries.Name(), Problem: fmt.Sprintf("and %s disagree on leaf %d", hashesFile, index), Remedy: remedyRestore}
+	return &tiles.DamagedError{File: l.entries.Name(), Problem: fmt.Sprintf("and %s disagree on leaf %d", hashesFile, index), Remedy: remedyRestore}
 }
 
 // readContent returns the key and the leaf of a row; the leaf is nil if it is erased.
@@ -223,7 +225,7 @@ func (l *leaves) scanRows(ctx context.Context, c *chains, size, bytes int64) (*e
 		}
 	}
 	if end != bytes {
-		return nil, &DamagedError{File: l.rows.Name(), Problem: fmt.Sprintf("is damaged: its leaves end at byte %d of %d", end, bytes), Remedy: remedyRestore}
+		return nil, &tiles.DamagedError{File: l.rows.Name(), Problem: fmt.Sprintf("is damaged: its leaves end at byte %d of %d", end, bytes), Remedy: remedyRestore}
 	}
 	return erased, nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"gazetteer/registry/audit/audittest"
 	"gazetteer/registry/audit/checkpoint"
+	"gazetteer/registry/audit/tiles"
 	"gazetteer/store"
 
 	"golang.org/x/mod/sumdb/tlog"
@@ -50,7 +51,7 @@ func TestDamagedTileIsNotServed(t *testing.T) {
 			}
 			if err != nil {
 				refused++
-				if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), hashesFile) {
+				if !errors.Is(err, tiles.ErrDamaged) || !strings.Contains(err.Error(), hashesFile) {
 					t.Fatalf("%s: %v", name, err)
 				}
 			}
@@ -128,7 +129,7 @@ func TestStoreRecordsItsLog(t *testing.T) {
 	if err == nil {
 		l.Close()
 	}
-	if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "is of the log") {
+	if !errors.Is(err, tiles.ErrDamaged) || !strings.Contains(err.Error(), "is of the log") {
 		t.Errorf("a log of another origin: %v", err)
 	}
 }
@@ -202,7 +203,7 @@ func TestDamageHaltsTheLog(t *testing.T) {
 			path := filepath.Join(h.dir, "log", c.file)
 			flip(t, path, c.at)
 			if c.read != nil {
-				if err := c.read(h.log); !errors.Is(err, ErrDamaged) {
+				if err := c.read(h.log); !errors.Is(err, tiles.ErrDamaged) {
 					t.Fatalf("that read does not meet it: %v", err)
 				}
 			}
@@ -214,7 +215,7 @@ func TestDamageHaltsTheLog(t *testing.T) {
 			if halt, halted := h.log.Halted(); !halted || halt.Cause != CauseDamage {
 				t.Fatalf("halted: %t, %+v", halted, halt)
 			}
-			if err := h.log.Resume(t.Context()); !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrFork) {
+			if err := h.log.Resume(t.Context()); !errors.Is(err, tiles.ErrDamaged) && !errors.Is(err, ErrFork) {
 				t.Errorf("resumed with the damage: %v", err)
 			}
 			flip(t, path, c.at) // as it was

@@ -3,17 +3,16 @@ package audit
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
 	"gazetteer/registry/audit/audittest"
+	"gazetteer/registry/audit/tiles"
 	"gazetteer/store"
 
 	"golang.org/x/mod/sumdb/tlog"
@@ -36,26 +35,26 @@ func TestVerifySources(t *testing.T) {
 		if err := h.log.Export(t.Context(), exported); err != nil {
 			t.Fatal(err)
 		}
-		for name, files := range map[string]Files{
+		for name, files := range map[string]tiles.Files{
 			"directory": FilesIn(filepath.Join(h.dir, "log")),
 			"copy":      FilesIn(filepath.Join(h.save("log"), "log")),
 			"export":    FilesIn(exported),
-			"HTTP":      Remote(server.Client(), server.URL+"/log/"),
+			"HTTP":      tiles.Remote(server.Client(), server.URL+"/log/"),
 			"log":       h.log.File,
 		} {
-			r, err := Verify(t.Context(), files, h.verifier(), older...)
+			r, err := tiles.Verify(t.Context(), files, h.verifier(), older...)
 			if err != nil || r.Tree != h.log.Head() || r.Older != len(older) {
 				t.Errorf("%s: %+v, %v", name, r, err)
 			}
 		}
 		h.events(1, int(h.log.Head().N), int(h.log.Head().N)+300)
 	}
-	if _, err := Verify(t.Context(), FilesIn(exported), h.verifier(), h.checkpoint()); !errors.Is(err, ErrFork) || !strings.Contains(err.Error(), "it has 1377 leaves, the log only 1077") {
+	if _, err := tiles.Verify(t.Context(), FilesIn(exported), h.verifier(), h.checkpoint()); !errors.Is(err, tiles.ErrContradiction) || !strings.Contains(err.Error(), "it has 1377 leaves, the log only 1077") {
 		t.Errorf("against a newer checkpoint: %v", err)
 	}
 	h.shut()
 	server.Close()
-	if _, err := Verify(t.Context(), Remote(server.Client(), server.URL), h.verifier()); err == nil || !strings.Contains(err.Error(), "the log could not be fetched: ") {
+	if _, err := tiles.Verify(t.Context(), tiles.Remote(server.Client(), server.URL), h.verifier()); err == nil || !strings.Contains(err.Error(), "the log could not be fetched: ") {
 		t.Errorf("from a server that is gone: %v", err)
 	}
 }
@@ -74,7 +73,7 @@ func TestVerifyTampered(t *testing.T) {
 	}
 	h.shut()
 	v := h.verifier()
-	if r, err := Verify(t.Context(), FilesIn(exported), v, first); err != nil || r.Erased != 1 {
+	if r, err := tiles.Verify(t.Context(), FilesIn(exported), v, first); err != nil || r.Erased != 1 {
 		t.Fatalf("as exported: %+v, %v", r, err)
 	}
 	forged := audittest.NewTree(t, origin)
@@ -93,18 +92,18 @@ func TestVerifyTampered(t *testing.T) {
 	}
 	bundle := func(name string, change func([][]byte) [][]byte) {
 		t.Helper()
-		width := tileWidth
-		if _, _, w, ok := parseTileName(name); ok {
-			width = w
+		width := tiles.Width
+		if tile, ok := tiles.ParseName(name); ok {
+			width = tile.W
 		}
 		edit(name, func(content []byte) []byte {
-			leaves, err := splitBundle(content, width)
+			leaves, err := tiles.SplitBundle(content, width)
 			if err != nil {
 				t.Fatal(err)
 			}
 			var out []byte
 			for _, leaf := range change(leaves) {
-				out = append(binary.BigEndian.AppendUint16(out, uint16(len(leaf))), leaf...)
+				out = tiles.AppendLeaf(out, leaf)
 			}
 			return out
 		})
@@ -146,11 +145,7 @@ func TestVerifyTampered(t *testing.T) {
 			edit("tile/0/001", func(b []byte) []byte {
 				h := tlog.RecordHash([]byte("{}"))
 				copy(b[44*tlog.HashSize:], h[:])
-				v := verification{}
-				if err := v.keepTileRoot(0, 1, b); err != nil {
-					t.Fatal(err)
-				}
-				root = v.roots[0]
+				root = tileRoot(b)
 				return b
 			})
 			edit("tile/1/000.p/2", func(b []byte) []byte { copy(b[tlog.HashSize:], root[:]); return b })
@@ -186,90 +181,34 @@ func TestVerifyTampered(t *testing.T) {
 		dir = filepath.Join(t.TempDir(), "export")
 		copyTo(t, exported, dir)
 		test.tamper()
-		_, err := Verify(t.Context(), FilesIn(dir), v, first)
+		_, err := tiles.Verify(t.Context(), FilesIn(dir), v, first)
 		if want := strings.Replace(test.says, "DIR", dir, 1); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", test.name, err)
 		}
 	}
 
-	// The operator rewrites history and signs it: everyone who kept an older checkpoint sees it.
-	rewritten := audittest.NewTree(t, origin)
-	rewritten.Key = openKey(t, h.dir)
-	if _, err := Verify(t.Context(), filesOf(rewritten, 700), v); err != nil {
-		t.Fatalf("without an older checkpoint: %v", err)
-	}
-	if _, err := Verify(t.Context(), filesOf(rewritten, 700), v, first); !errors.Is(err, ErrFork) || !strings.Contains(err.Error(), "older checkpoint 1") {
-		t.Errorf("with an older checkpoint: %v", err)
-	}
-	if _, err := Verify(t.Context(), FilesIn(exported), v, []byte("noise")); err == nil || !strings.Contains(err.Error(), "verify older checkpoint 1: it is not a signed checkpoint") {
+	if _, err := tiles.Verify(t.Context(), FilesIn(exported), v, []byte("noise")); err == nil || !strings.Contains(err.Error(), "verify older checkpoint 1: it is not a signed checkpoint") {
 		t.Errorf("with noise for an older checkpoint: %v", err)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Verify(ended, FilesIn(exported), v); !errors.Is(err, context.Canceled) {
+	if _, err := tiles.Verify(ended, FilesIn(exported), v); !errors.Is(err, context.Canceled) {
 		t.Errorf("with a context that has ended: %v", err)
 	}
 }
 
-// filesOf returns the files of another registry's log, made by the tile code of tlog.
-func filesOf(s *audittest.Tree, size int64) Files {
-	checkpoint := s.Grow(size, "leaf")
-	return func(_ context.Context, name string) ([]byte, error) {
-		if name == checkpointFile {
-			return checkpoint, nil
-		}
-		level, n, width, ok := parseTileName(name)
-		if !ok {
-			return nil, ErrNoFile
-		}
-		if level != entriesLevel {
-			return tlog.ReadTileData(tlog.Tile{H: tileHeight, L: level, N: n, W: width}, s)
-		}
-		var bundle []byte
-		for i := range int64(width) {
-			leaf := []byte("leaf " + strconv.FormatInt(n*tileWidth+i, 10))
-			bundle = append(binary.BigEndian.AppendUint16(bundle, uint16(len(leaf))), leaf...)
-		}
-		return bundle, nil
+// tileRoot returns the root of a full tile of hashes.
+func tileRoot(tile []byte) tlog.Hash {
+	var hashes []tlog.Hash
+	for ; len(tile) > 0; tile = tile[tlog.HashSize:] {
+		hashes = append(hashes, tlog.Hash(tile))
 	}
-}
-
-// TestVerifyOthers verifies logs of many sizes that other code has made.
-func TestVerifyOthers(t *testing.T) {
-	for _, size := range []int64{0, 1, 2, 255, 256, 257, 65535, 65536, 65537, 66000} {
-		s := audittest.NewTree(t, "other.example/log")
-		if r, err := Verify(t.Context(), filesOf(s, size), s.Key.Verifier()); err != nil || r.N != size {
-			t.Errorf("%d leaves: %+v, %v", size, r, err)
+	for ; len(hashes) > 1; hashes = hashes[:len(hashes)/2] {
+		for i := range len(hashes) / 2 {
+			hashes[i] = tlog.NodeHash(hashes[2*i], hashes[2*i+1])
 		}
 	}
-}
-
-// TestRemoteAnswers checks the handling of invalid answers of servers.
-func TestRemoteAnswers(t *testing.T) {
-	v := audittest.NewKey(t, "other.example/log").Verifier()
-	tests := []struct {
-		name   string
-		answer func(http.ResponseWriter, *http.Request)
-		want   string
-	}{
-		{"404", func(w http.ResponseWriter, r *http.Request) { http.NotFound(w, r) }, "no such file in the log: "},
-		{"500", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }, "/checkpoint is 500"},
-		{"a page", func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("<html>hello</html>")) }, "it is not a signed checkpoint"},
-		{"without end", func(w http.ResponseWriter, r *http.Request) {
-			for r.Context().Err() == nil {
-				if _, err := w.Write(make([]byte, 1<<16)); err != nil {
-					return
-				}
-			}
-		}, "checkpoint is longer than the 65536 bytes"},
-	}
-	for _, test := range tests {
-		server := httptest.NewServer(http.HandlerFunc(test.answer))
-		if _, err := Verify(t.Context(), Remote(server.Client(), server.URL), v); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: %v", test.name, err)
-		}
-		server.Close()
-	}
+	return hashes[0]
 }
 
 // The verification of a log's own directory names a missing file.
@@ -287,8 +226,8 @@ func TestVerifyNamesMissingFile(t *testing.T) {
 		if err := os.Remove(filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
-		_, err := Verify(t.Context(), FilesIn(dir), h.verifier())
-		if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), filepath.Join(dir, name)+" is missing") {
+		_, err := tiles.Verify(t.Context(), FilesIn(dir), h.verifier())
+		if !errors.Is(err, tiles.ErrDamaged) || !strings.Contains(err.Error(), filepath.Join(dir, name)+" is missing") {
 			t.Errorf("without %s: %v", name, err)
 		}
 	}

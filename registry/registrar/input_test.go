@@ -304,6 +304,39 @@ func TestLoopbackOnlyWhenAllowed(t *testing.T) {
 	}
 }
 
+// TestEndpointOfTheOwnAirID checks that a registration, which cannot know its AIR ID, can name an
+// address that contains it; and that the same is refused as any other address is.
+func TestEndpointOfTheOwnAirID(t *testing.T) {
+	r := open(t, registrar.Options{})
+	reg := someone(1)
+	reg.ServiceEndpoints = []registry.ServiceEndpoint{
+		{Type: "A2AInbox", ServiceEndpoint: "https://relay.test/inbox/{air_id}"},
+		{Type: "AgentCard", ServiceEndpoint: "https://relay.test/{air_id}/card?of={air_id}"},
+	}
+	agent, secret := register(t, r, reg)
+	stored, _, err := r.Agent(t.Context(), agent.AirID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"https://relay.test/inbox/" + agent.AirID, "https://relay.test/" + agent.AirID + "/card?of=" + agent.AirID} {
+		if got := stored.ServiceEndpoints[i].ServiceEndpoint; got != want {
+			t.Errorf("endpoint %d is %s, want %s", i, got, want)
+		}
+	}
+	update := func(address string) error {
+		_, _, err := r.Update(t.Context(), agent.AirID, registry.Credentials{Secret: secret}, registry.Update{Editable: registry.Editable{ServiceEndpoints: []registry.ServiceEndpoint{{Type: "A2AInbox", ServiceEndpoint: address}}}, Changed: []string{"service_endpoints"}})
+		return err
+	}
+	if err := update("https://other.test/{air_id}"); err != nil {
+		t.Error(err)
+	}
+	for _, address := range []string{"https://relay.test/{AIR_ID}", "https://relay.test/{name}", "http://127.0.0.1/inbox/{air_id}", "https://10.0.0.1/{air_id}", "{air_id}"} {
+		if err := update(address); err == nil {
+			t.Errorf("%s was taken", address)
+		}
+	}
+}
+
 // TestRefusedLoopbackNamesTheKey checks that the refusal of an inbox on this machine names the key of
 // the configuration that allows it, and that of another address does not.
 func TestRefusedLoopbackNamesTheKey(t *testing.T) {

@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"os"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -125,11 +124,8 @@ func (a *verbs) registerAgent(c *cobra.Command, server *cli.Client, k *keyring, 
 	if err != nil {
 		return err
 	}
-	here := n.texts.inbox == inboxHere // its address contains the AIR ID, which is not known yet
-	if here {
-		if err := checkInboxHere(ctx, server); err != nil {
-			return err
-		}
+	if err := replaceInboxHere(ctx, server, registry.AirIDVariable, services); err != nil {
+		return err
 	}
 	host, err := fetchRegistryHost(ctx, server)
 	if err != nil {
@@ -145,7 +141,7 @@ func (a *verbs) registerAgent(c *cobra.Command, server *cli.Client, k *keyring, 
 	}
 	public := key.Public().(ed25519.PublicKey)
 	body["name"], body["public_key"], body["no_secret"] = name, did.FormatPublicKey(public), !n.secret
-	if len(services) > 0 && !here {
+	if len(services) > 0 {
 		body["service_endpoints"] = services
 	}
 	if recovery != nil {
@@ -177,12 +173,9 @@ func (a *verbs) registerAgent(c *cobra.Command, server *cli.Client, k *keyring, 
 		return exit.Networkf("%s did not answer as Gazetteer would: %q is not the DID of %q", server.Base, made.DID, made.AirID)
 	}
 	if made.Status == registry.Pending {
-		return a.printApplication(k, made, raw, here)
+		return a.printApplication(k, made, raw)
 	}
 	keys, logged, err := a.completeRegistration(ctx, server, k, made)
-	if err == nil && here {
-		err = a.addEndpoints(ctx, server, k, owner, key, services)
-	}
 	if a.JSON {
 		return errors.Join(cli.WriteJSONText(a.Out, raw), err)
 	}
@@ -196,7 +189,7 @@ func (a *verbs) registerAgent(c *cobra.Command, server *cli.Client, k *keyring, 
 	}
 	for _, s := range services {
 		if s.Type == did.TypeInbox {
-			a.PrintField("inbox", s.ServiceEndpoint)
+			a.PrintField("inbox", strings.ReplaceAll(s.ServiceEndpoint, registry.AirIDVariable, made.AirID))
 		}
 	}
 	a.PrintNextSteps("Its statements are only claims so far. Prove that a domain is yours:", a.formatAgentCommand(k, "prove agent.example"))
@@ -285,35 +278,8 @@ func (a *verbs) adoptAgent(ctx context.Context, server *cli.Client, k *keyring, 
 	return exit.Usagef("%v\n%s is its key from now on. See what is registered: %s", refused, k.path, a.formatAgentCommand(k, "show"))
 }
 
-// addEndpoints gives a new agent its service endpoints, with an inbox at the registry.
-func (a *verbs) addEndpoints(ctx context.Context, server *cli.Client, k *keyring, owner did.Web, key ed25519.PrivateKey, services []registry.ServiceEndpoint) error {
-	airID, _ := owner.AirID()
-	retry := "update"
-	for _, s := range services {
-		if s.Type == did.TypeInbox {
-			retry += " --inbox " + inboxHere
-		} else {
-			retry += " --endpoint " + cli.QuoteForShell(s.Type+"="+s.ServiceEndpoint)
-		}
-	}
-	err := replaceInboxHere(ctx, server, airID, services)
-	if err == nil {
-		_, err = server.SendJSON(ctx, http.MethodPut, cli.AgentPath(airID, ""), map[string]any{"service_endpoints": services}, cli.NewSigner(owner, key), new(airjson.UpdateView))
-	}
-	if err == nil {
-		return nil
-	}
-	help := ""
-	if slices.ContainsFunc(services, func(s registry.ServiceEndpoint) bool {
-		return s.Type == did.TypeInbox && cli.IsLoopbackURL(s.ServiceEndpoint)
-	}) {
-		help = "\nThe operator of the registry sets public_url to an https address, or registry.allow_loopback to try things out on one machine."
-	}
-	return fmt.Errorf("%s is registered, but has no inbox yet: %w%s\nTo give it one: %s", airID, nameFlag(err, services), help, a.formatAgentCommand(k, retry))
-}
-
 // printApplication describes a registration that waits for the operator.
-func (a *verbs) printApplication(k *keyring, made air.RegistrationAnswer, raw []byte, here bool) error {
+func (a *verbs) printApplication(k *keyring, made air.RegistrationAnswer, raw []byte) error {
 	err := k.annotateKeys(made.DID)
 	if err != nil {
 		err = fmt.Errorf("%w\nTo see the state of the registration: %s", err, a.formatAgentCommand(k, "show "+made.AirID))
@@ -329,9 +295,6 @@ func (a *verbs) printApplication(k *keyring, made air.RegistrationAnswer, raw []
 		return err
 	}
 	a.PrintNextSteps("Ask again later whether it was approved:", a.formatAgentCommand(k, "show"))
-	if here {
-		a.PrintNextSteps("It can have an inbox only then. To give it one:", a.formatAgentCommand(k, "update --inbox here"))
-	}
 	return nil
 }
 

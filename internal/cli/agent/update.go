@@ -124,19 +124,6 @@ func (a *verbs) updateAgent(c *cobra.Command, server *cli.Client, k *keyring, u 
 // inboxHere is the value of --inbox for an inbox at the registry itself.
 const inboxHere = "here"
 
-// checkInboxHere refuses an inbox at a registry that has none, or whose address no registry accepts.
-func checkInboxHere(ctx context.Context, server *cli.Client) error {
-	at := []registry.ServiceEndpoint{{Type: did.TypeInbox, ServiceEndpoint: inboxHere}}
-	if err := replaceInboxHere(ctx, server, "", at); err != nil {
-		return err
-	}
-	address := at[0].ServiceEndpoint
-	if strings.HasPrefix(address, "https://") || cli.IsLoopbackURL(address) && (server.Own == nil || server.Own.Registry.AllowLoopback) {
-		return nil // whether a running server allows loopback is not public
-	}
-	return exit.Usagef("--inbox here would be %s, and an inbox needs an https address: set public_url, or registry.allow_loopback to try things out on one machine", address)
-}
-
 // replaceInboxHere replaces "here" with the address of the agent's inbox at this registry.
 func replaceInboxHere(ctx context.Context, server *cli.Client, airID string, services []registry.ServiceEndpoint) error {
 	for i := range services {

@@ -17,6 +17,7 @@ import (
 	"gazetteer/lint/format"
 	"gazetteer/registry/audit"
 	"gazetteer/registry/audit/checkpoint"
+	"gazetteer/registry/audit/tiles"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/mod/sumdb/note"
@@ -38,7 +39,7 @@ func (a *verbs) logCommand() *cobra.Command {
 // A logSource is the place of a log, with the keys that verify it.
 type logSource struct {
 	place string // directory or URL
-	files audit.Files
+	files tiles.Files
 	key   string // as given
 	given bool   // the key came from the command line
 
@@ -138,7 +139,7 @@ func (s *logSource) openLog(ctx context.Context, a *verbs, args []string) error 
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		return exit.Usagef("%s: want the address of a log, such as https://registry.example/log", s.place)
 	}
-	s.files = audit.Remote(&http.Client{Timeout: a.Timeout}, s.place)
+	s.files = tiles.Remote(&http.Client{Timeout: a.Timeout}, s.place)
 	return nil
 }
 
@@ -190,7 +191,7 @@ func (s *logSource) readVerifier(ctx context.Context) (note.Verifier, error) {
 		return parseVerifier("--key", s.key)
 	}
 	text, err := s.files(ctx, "key")
-	if errors.Is(err, audit.ErrRemote) {
+	if errors.Is(err, tiles.ErrRemote) {
 		return nil, classifyError(err)
 	}
 	if err != nil {
@@ -221,7 +222,7 @@ func classifyError(err error) error {
 	switch {
 	case errors.Is(err, context.Canceled):
 		return err
-	case errors.Is(err, audit.ErrRemote):
+	case errors.Is(err, tiles.ErrRemote):
 		return exit.Networkf("%w", err)
 	default:
 		return exit.NotFoundf("%w", err)
@@ -325,9 +326,9 @@ func (a *verbs) verifyLog(ctx context.Context, s *logSource, args, older []strin
 			checkpoints = append(checkpoints, []byte(head.Checkpoint))
 		}
 	}
-	var r audit.Report
+	var r tiles.Report
 	if strings.Contains(s.place, "://") {
-		r, err = audit.Verify(ctx, s.files, verifier, checkpoints...)
+		r, err = tiles.Verify(ctx, s.files, verifier, checkpoints...)
 	} else {
 		r, err = audit.VerifyDir(ctx, s.place, nil, verifier, checkpoints...)
 	}

@@ -1,4 +1,4 @@
-package audit
+package tiles
 
 import (
 	"context"
@@ -17,53 +17,38 @@ type Report struct {
 	checkpoint.Checkpoint
 	Signed []byte // the checkpoint as it was signed, with all signatures
 	Erased int64  // leaves whose content is erased; their hashes were checked
-	// Undeclared is how many of them no leaf declares as erased yet. See [VerifyDir].
+	// Undeclared is how many of them no leaf declares as erased yet. See [VerifyOwn].
 	Undeclared int64
 	Older      int // earlier checkpoints that the tree contains
 }
 
-// Verify checks a whole log from its files, without the program that serves it: that the checkpoint
-// is signed with the key, that every leaf has its hash in the tree, that another leaf declares each
-// leaf without content as erased, that every hash of the tree follows from the ones below it up to
-// the signed root, and that the tree contains each of the older checkpoints of the same log, which
-// must be signed, too. The error names the first wrong file.
+// Verify checks a whole log from its files: that the checkpoint is signed with the key, that every
+// leaf has its hash in the tree, that another leaf declares each leaf without content as erased,
+// that every hash of the tree follows from the ones below it up to the signed root, and that the
+// tree contains each of the older checkpoints of the same log, which must be signed, too. The error
+// names the first wrong file; it matches [ErrContradiction] for an older checkpoint.
 func Verify(ctx context.Context, files Files, verifier note.Verifier, older ...[]byte) (Report, error) {
-	return verifyFiles(ctx, files, false, verifier, older)
+	return verify(ctx, files, false, verifier, older)
 }
 
-// VerifyDir is [Verify] for a directory. It reads the own directory of a log more thoroughly, even
-// while the log is in use: it also checks the hashes that no tile has, and knows the leaves that the
-// log has erased and will declare with its next signature, which it counts. progress, if not nil, is
-// called with the number of leaves that were read.
-func VerifyDir(ctx context.Context, dir string, progress func(leaves int64), verifier note.Verifier, older ...[]byte) (Report, error) {
-	read, leaves := FilesIn(dir), int64(0)
-	files := func(ctx context.Context, name string) ([]byte, error) {
-		if level, _, width, tile := parseTileName(name); tile && level == entriesLevel && progress != nil {
-			leaves += int64(width)
-			progress(leaves)
-		}
-		return read(ctx, name)
-	}
-	own := isOwn(dir)
-	r, err := verifyFiles(ctx, files, own, verifier, older)
-	if err == nil && own {
-		err = checkHashes(dir)
-	}
-	return r, err
+// VerifyOwn is [Verify] for the files of the log's operator. It accepts leaves without content that
+// no leaf declares as erased, and counts them: the log declares them with its next signature.
+func VerifyOwn(ctx context.Context, files Files, verifier note.Verifier, older ...[]byte) (Report, error) {
+	return verify(ctx, files, true, verifier, older)
 }
 
-func verifyFiles(ctx context.Context, files Files, own bool, verifier note.Verifier, older [][]byte) (Report, error) {
-	signed, err := files(ctx, checkpointFile)
+func verify(ctx context.Context, files Files, own bool, verifier note.Verifier, older [][]byte) (Report, error) {
+	signed, err := files(ctx, CheckpointFile)
 	if err != nil {
 		return Report{}, fmt.Errorf("verify: %w", err)
 	}
 	head, err := checkpoint.Parse(signed, verifier)
 	if err != nil {
-		return Report{}, fmt.Errorf("verify %s: %w", checkpointFile, err)
+		return Report{}, fmt.Errorf("verify %s: %w", CheckpointFile, err)
 	}
 	r := Report{Checkpoint: head, Signed: signed}
-	if head.N > maxSize {
-		return r, fmt.Errorf("verify %s: a log of %d leaves is more than this program can check", checkpointFile, head.N)
+	if head.N > MaxLeaves {
+		return r, fmt.Errorf("verify %s: a log of %d leaves is more than this program can check", CheckpointFile, head.N)
 	}
 	v := verification{ctx: ctx, files: files, own: own, size: head.N, gone: map[int64]bool{}}
 	if err := v.checkLeaves(&r); err != nil {
@@ -81,10 +66,10 @@ func verifyFiles(ctx context.Context, files Files, own bool, verifier note.Verif
 			return r, fmt.Errorf("verify older checkpoint %d: %w", i+1, err)
 		}
 		if c.N > head.N {
-			return r, fmt.Errorf("verify older checkpoint %d: %w: it has %d leaves, the log only %d", i+1, ErrFork, c.N, head.N)
+			return r, fmt.Errorf("verify older checkpoint %d: %w: it has %d leaves, the log only %d", i+1, ErrContradiction, c.N, head.N)
 		}
 		if err := v.checkHead(c); err != nil {
-			return r, fmt.Errorf("verify older checkpoint %d: %w: %w", i+1, ErrFork, err)
+			return r, fmt.Errorf("verify older checkpoint %d: %w: %w", i+1, ErrContradiction, err)
 		}
 		r.Older++
 	}
@@ -95,7 +80,7 @@ func verifyFiles(ctx context.Context, files Files, own bool, verifier note.Verif
 type verification struct {
 	ctx   context.Context // of the one call of Verify
 	files Files
-	own   bool // the files are the own directory of a log
+	own   bool // undeclared erasures are accepted
 	size  int64
 	roots []tlog.Hash    // of the full tiles of the level before
 	gone  map[int64]bool // leaves without content, until a later leaf declares the erasure
@@ -103,10 +88,14 @@ type verification struct {
 	erased int64
 }
 
+func (v *verification) readTile(level int, n int64) ([]byte, error) {
+	return readTile(v.ctx, v.files, At(level, n, v.size))
+}
+
 // checkLeaves compares each leaf with its hash in level 0.
 func (v *verification) checkLeaves(r *Report) error {
-	for n := int64(0); n*tileWidth < v.size; n++ {
-		tile, err := tileOf(v.ctx, v.files, 0, n, v.size)
+	for n := int64(0); n*Width < v.size; n++ {
+		tile, err := v.readTile(0, n)
 		if err != nil {
 			return err
 		}
@@ -119,38 +108,38 @@ func (v *verification) checkLeaves(r *Report) error {
 	}
 	if len(v.gone) > 0 && !v.own {
 		first := slices.Min(slices.Collect(maps.Keys(v.gone)))
-		return &DamagedError{File: v.bundleName(first / tileWidth), Problem: fmt.Sprintf("has no content for leaf %d, and no leaf of an erasure names it: it was removed, or the log declares its erasure with the next checkpoint", first)}
+		return &DamagedError{
+			File: Name(At(EntriesLevel, first/Width, v.size)),
+			Problem: fmt.Sprintf("has no content for leaf %d, and no leaf of an erasure names it: it was removed, or the log declares its erasure with the next checkpoint",
+				first),
+		}
 	}
 	r.Undeclared = int64(len(v.gone))
 	r.Erased = v.erased + r.Undeclared
 	return nil
 }
 
-func (v *verification) bundleName(n int64) string {
-	return tileName(entriesLevel, n, tileWidthOf(entriesLevel, n, v.size))
-}
-
 // checkBundle compares the leaves of one bundle with the tile of their hashes.
 func (v *verification) checkBundle(n int64, tile []byte) error {
-	content, err := tileOf(v.ctx, v.files, entriesLevel, n, v.size)
+	content, err := v.readTile(EntriesLevel, n)
 	if err != nil {
 		return err
 	}
-	name, width := v.bundleName(n), len(tile)/tlog.HashSize
-	leaves, err := splitBundle(content, width)
+	name, width := Name(At(EntriesLevel, n, v.size)), len(tile)/tlog.HashSize
+	leaves, err := SplitBundle(content, width)
 	if err != nil {
 		return &DamagedError{File: name, Problem: fmt.Sprintf("is not a bundle of %d leaves: %v", width, err)}
 	}
 	for i, leaf := range leaves {
-		index := n*tileWidth + int64(i)
+		index := n*Width + int64(i)
 		if leaf == nil {
 			v.gone[index] = true
 			continue
 		}
 		if tlog.RecordHash(leaf) != tlog.Hash(tile[i*tlog.HashSize:]) {
-			return &DamagedError{File: name, Problem: fmt.Sprintf("has another leaf %d than %s has the hash of", index, tileName(0, n, width))}
+			return &DamagedError{File: name, Problem: fmt.Sprintf("has another leaf %d than %s has the hash of", index, Name(At(0, n, v.size)))}
 		}
-		erased, err := erasedBy(leaf)
+		erased, err := ErasedBy(leaf)
 		if err != nil {
 			return fmt.Errorf("leaf %d: %w", index, err)
 		}
@@ -166,11 +155,11 @@ func (v *verification) checkBundle(n int64, tile []byte) error {
 
 // keepTileRoot stores the root of a full tile for the comparison with the level above.
 func (v *verification) keepTileRoot(level int, n int64, tile []byte) error {
-	if len(tile) < tileBytes {
+	if len(tile) < Bytes {
 		return nil
 	}
-	t := tlog.Tile{H: tileHeight, L: level, N: n, W: tileWidth}
-	below := level*tileHeight + tileHeight - 1
+	t := tlog.Tile{H: Height, L: level, N: n, W: Width}
+	below := level*Height + Height - 1
 	left, err := tlog.HashFromTile(t, tile, tlog.StoredHashIndex(below, 2*n))
 	if err != nil {
 		return err
@@ -185,19 +174,19 @@ func (v *verification) keepTileRoot(level int, n int64, tile []byte) error {
 
 // checkHashes compares each hash of the levels above 0 with the tile below it.
 func (v *verification) checkHashes() error {
-	for level := 1; levelSize(level, v.size) > 0; level++ {
+	for level := 1; LevelSize(level, v.size) > 0; level++ {
 		below := v.roots
 		v.roots = nil
-		for n := int64(0); n*tileWidth < levelSize(level, v.size); n++ {
-			tile, err := tileOf(v.ctx, v.files, level, n, v.size)
+		for n := int64(0); n*Width < LevelSize(level, v.size); n++ {
+			tile, err := v.readTile(level, n)
 			if err != nil {
 				return err
 			}
 			for i := range int64(len(tile) / tlog.HashSize) {
-				place := n*tileWidth + i
+				place := n*Width + i
 				if tlog.Hash(tile[i*tlog.HashSize:]) != below[place] {
-					return &DamagedError{File: tileName(level, n, len(tile)/tlog.HashSize),
-						Problem: fmt.Sprintf("has another hash in place %d than follows from %s", place, tileName(level-1, place, tileWidth))}
+					return &DamagedError{File: Name(At(level, n, v.size)),
+						Problem: fmt.Sprintf("has another hash in place %d than follows from %s", place, Name(At(level-1, place, v.size)))}
 				}
 			}
 			if err := v.keepTileRoot(level, n, tile); err != nil {
@@ -210,7 +199,7 @@ func (v *verification) checkHashes() error {
 
 // checkHead compares the root of the first c.N leaves with a checkpoint.
 func (v *verification) checkHead(c checkpoint.Checkpoint) error {
-	root, err := tlog.TreeHash(c.N, hashesOf(v.ctx, v.files, v.size))
+	root, err := tlog.TreeHash(c.N, newHashReader(v.ctx, v.files, v.size))
 	if err != nil {
 		return err
 	}

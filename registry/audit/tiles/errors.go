@@ -1,0 +1,31 @@
+package tiles
+
+import "errors"
+
+// Errors of reading and verifying a log. Test with errors.Is.
+var (
+	// ErrNoFile: the layout has no file of that name, or not yet.
+	ErrNoFile = errors.New("no such file in the log")
+	// ErrRemote: the server of a log could not be reached, or its answer was invalid.
+	ErrRemote = errors.New("the log could not be fetched")
+	// ErrDamaged: a file of the log differs from what the log wrote.
+	ErrDamaged = errors.New("the log is damaged")
+	// ErrContradiction: the log does not contain a tree that it has signed.
+	ErrContradiction = errors.New("the log contradicts a checkpoint that it has signed")
+)
+
+// A DamagedError names the damaged file and the repair. It matches [ErrDamaged].
+type DamagedError struct {
+	File    string // its path, or its name in the layout
+	Problem string // the damage
+	Remedy  string // "" when the reader is not the log's operator
+}
+
+func (e *DamagedError) Error() string {
+	if e.Remedy == "" {
+		return e.File + " " + e.Problem
+	}
+	return e.File + " " + e.Problem + "; nothing was changed: " + e.Remedy
+}
+
+func (e *DamagedError) Unwrap() error { return ErrDamaged }
