@@ -38,11 +38,7 @@ const deepest = 3
 
 // Hosts returns the standard hosts, by name. It is empty with Options.Empty.
 // Some of them do not exist: other hosts link to them.
-func (n *Net) Hosts() []Host {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return slices.Clone(n.hosts)
-}
+func (n *Net) Hosts() []Host { return slices.Clone(n.standard().list) }
 
 // Seeds returns the names of the hosts that a crawl begins with, by name.
 func (n *Net) Seeds() []string {
@@ -61,25 +57,33 @@ var embedded embed.FS
 // readEmbedded returns an embedded file by its name below testdata.
 func readEmbedded(name string) ([]byte, error) { return embedded.ReadFile(path.Join("testdata", name)) }
 
-// installHosts fills n with the standard hosts. It is called before n is shared.
-func (n *Net) installHosts() error {
+// standardHosts is the standard small internet.
+type standardHosts struct {
+	list  []Host // by name
+	sites map[string]Site
+}
+
+// newStandardHosts builds the standard hosts from the embedded files. They are a part of the program:
+// it panics if they are damaged.
+func newStandardHosts() standardHosts {
+	hosts := standardHosts{sites: map[string]Site{}}
 	add := func(h Host, s *Site) {
 		h.Reachable = h.Depth <= deepest
 		if !h.Reachable {
 			h.Expect = nil
 		}
-		n.hosts = append(n.hosts, h)
+		hosts.list = append(hosts.list, h)
 		if s != nil {
-			n.sites[h.Name] = *s
+			hosts.sites[h.Name] = *s
 		}
 	}
 	for _, part := range []func(add func(Host, *Site)) error{installServices, installDrafts, installEveryday, installNamesakes, installOdd} {
 		if err := part(add); err != nil {
-			return err
+			panic("fakenet: install the standard hosts: " + err.Error())
 		}
 	}
-	slices.SortFunc(n.hosts, func(a, b Host) int { return cmp.Compare(a.Name, b.Name) })
-	return nil
+	slices.SortFunc(hosts.list, func(a, b Host) int { return cmp.Compare(a.Name, b.Name) })
+	return hosts
 }
 
 // A shape is what a host that is made of a real service publishes.

@@ -63,6 +63,7 @@ func (n *Net) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // when the Net is closing. It counts the handler in n.served.
 func (n *Net) beginRequest(host string, r *http.Request) (site Site, entry int, ok bool) {
 	conn, _ := r.Context().Value(connKey{}).(uint64)
+	site, _ = n.siteOf(host)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.closed {
@@ -74,7 +75,7 @@ func (n *Net) beginRequest(host string, r *http.Request) (site Site, entry int, 
 		TLS: r.TLS != nil, Conn: conn, Remote: r.RemoteAddr,
 		Header: r.Header.Clone(), Begun: time.Now(),
 	})
-	return n.sites[host], len(n.requests) - 1, true
+	return site, len(n.requests) - 1, true
 }
 
 func (n *Net) endRequest(entry int, w *recordingWriter) {

@@ -85,8 +85,8 @@ func installOdd(add func(Host, *Site)) error {
 	odd("just-fits", "a document of exactly 262,144 bytes", withAI("ok"), page(paddedDocument("just-fits", sizeLimit)))
 	odd("too-large", "a document of 262,145 bytes", withAI("too-large"), page(paddedDocument("too-large", sizeLimit+1)))
 	odd("endless", "a body that never ends", withAI("too-large"), page(http.HandlerFunc(serveEndless)))
-	odd("gzip", "a document sent with gzip", withAI("ok"), page(gzippedHandler(sampleText("gzip"))))
-	odd("gzip-bomb", "8 MiB of blanks in 8 KiB of gzip", withAI("too-large"), page(gzippedHandler(bytes.Repeat([]byte{' '}, 8<<20))))
+	odd("gzip", "a document sent with gzip", withAI("ok"), page(gzippedHandler(func() []byte { return sampleText("gzip") })))
+	odd("gzip-bomb", "8 MiB of blanks in 8 KiB of gzip", withAI("too-large"), page(gzippedHandler(func() []byte { return bytes.Repeat([]byte{' '}, 8<<20) })))
 	odd("not-json", "a document cut off in the middle", withAI("unreadable"), page(newFile([]byte(`{"aiendpoint": "1.0", "service": {"name": "Cut`), jsonType)))
 	odd("twice", "a member that occurs twice", withAI("unreadable"), page(newFile([]byte(strings.Replace(string(sampleText("twice")), `{`, `{"aiendpoint":"1.0",`, 1)), jsonType)))
 	odd("not-utf8", "text in Latin-1", withAI("unreadable"), page(newFile(bytes.Replace(sampleText("not-utf8"), []byte("Shows"), []byte("Caf\xe9 shows"), 1), jsonType)))
@@ -173,13 +173,13 @@ func paddedDocument(name string, size int) http.Handler {
 	return newFile(append(text, bytes.Repeat([]byte{'\n'}, size-len(text))...), jsonType)
 }
 
-// gzippedHandler sends the text compressed, whatever the client accepts. It compresses the text at
-// the first request.
-func gzippedHandler(text []byte) http.Handler {
+// gzippedHandler sends the text compressed, whatever the client accepts. It makes and compresses the
+// text at the first request.
+func gzippedHandler(text func() []byte) http.Handler {
 	packed := sync.OnceValue(func() []byte {
 		var b bytes.Buffer
 		z := gzip.NewWriter(&b)
-		_, _ = z.Write(text) // into memory: cannot fail
+		_, _ = z.Write(text()) // into memory: cannot fail
 		_ = z.Close()
 		return b.Bytes()
 	})

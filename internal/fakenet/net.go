@@ -57,10 +57,13 @@ type Net struct {
 	plain  *port
 	served sync.WaitGroup // the two servers and every handler
 
-	mu       sync.Mutex // guards the following fields
-	sites    map[string]Site
+	// standard returns the standard hosts. The first call builds them: most programs that open a Net
+	// never dial.
+	standard func() standardHosts
+
+	mu       sync.Mutex          // guards the following fields
+	sites    map[string]Site     // by Serve; these go before the standard hosts
 	texts    map[string][]string // TXT records by name
-	hosts    []Host
 	requests []Request
 	conns    map[net.Conn]struct{} // open, hijacked ones included
 	lastConn uint64
@@ -83,10 +86,9 @@ func Open(o Options) (*Net, error) {
 	n := &Net{ca: ca, roots: x509.NewCertPool(), sites: map[string]Site{}, texts: map[string][]string{}, conns: map[net.Conn]struct{}{}}
 	n.roots.AddCert(ca.root)
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	n.standard = func() standardHosts { return standardHosts{} }
 	if !o.Empty {
-		if err := n.installHosts(); err != nil {
-			return nil, fmt.Errorf("install the standard hosts: %w", err)
-		}
+		n.standard = sync.OnceValue(newStandardHosts)
 	}
 	errorLog := slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug)
 	if n.https, err = n.openPort(o.HTTPS, o.Memory, errorLog); err != nil {
@@ -218,8 +220,11 @@ func foldHost(host string) string { return strings.ToLower(strings.TrimSuffix(ho
 
 func (n *Net) siteOf(host string) (Site, bool) {
 	n.mu.Lock()
-	defer n.mu.Unlock()
 	s, ok := n.sites[host]
+	n.mu.Unlock()
+	if !ok {
+		s, ok = n.standard().sites[host]
+	}
 	return s, ok
 }
 
