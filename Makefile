@@ -9,7 +9,7 @@ export CGO_ENABLED ?= 0
 export GOFLAGS ?= -tags=nomsgpack
 
 .DEFAULT_GOAL := help
-.PHONY: help run build install tools test lint format vet tests tooltests crowd installed browser demo lighthouse bench soak
+.PHONY: help run build install tools test lint format vet tests tooltests installed browser demo lighthouse bench soak
 
 help: ## what each target does
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-10s %s\n", $$1, $$2}'
@@ -31,7 +31,7 @@ install: ## install gazetteer and gazlint where go installs programs
 # The network is waited for while the linters work.
 test: ## everything the gate runs
 	@$(MAKE) --no-print-directory --output-sync=target -j2 lint installed
-	@$(MAKE) --no-print-directory tests tooltests crowd demo
+	@$(MAKE) --no-print-directory tests tooltests demo
 
 lint: format vet ## formatting, go vet, staticcheck, tidy modules
 	$(TOOLS) staticcheck ./...
@@ -58,11 +58,6 @@ tests:
 tooltests:
 	$(GO) -C tools test ./...
 
-# What the race detector has no room for: more than 8,128 goroutines, and thousands that
-# take turns in a synctest bubble, where it fails in its own bookkeeping (golang/go#78156).
-crowd:
-	$(GO) test -count=1 -run '^TestTenThousand|^TestManyFollowers' ./api
-
 installed:
 	@.ci/install
 
@@ -88,7 +83,7 @@ soak: ## the long forms: kill -9 loops, a crawl of 20,000 hosts, and fuzzing
 	BACKUP_MB=1000 $(GO) test -count=1 -timeout 60m -v -run 'TestBackupFigures' ./internal/backup
 	CRAWL_HOSTS=20000 $(GO) test -count=1 -timeout 60m -run 'TestInternet$$' ./crawler
 	KILLS=200 HOSTS=20000 $(GO) test -count=1 -timeout 60m -run 'Kill' ./index ./cmd/gazetteer
-	KILLS=200 FLIPS=1000000 TOMBSTONES=2000000 $(GO) test -count=1 -timeout 240m -run 'TestFile/kill|Flip|Tombstones' ./store/boltfile ./store/boltstore
+	KILLS=200 FLIPS=1000000 TOMBSTONES=2000000 $(GO) test -count=1 -timeout 240m -run 'File$$/kill|Flip|Tombstones' ./store/boltfile ./store/boltstore
 	FLIPS=20000 $(GO) test -count=1 -v -timeout 180m -run 'TestBitFlipsInEveryFile' ./internal/server
 	FLIPS=1000000 $(GO) test -count=1 -v -timeout 240m -run 'FlippedBitsInLog' ./registry/audit
 	SUBSCRIBERS=1000 $(GO) test -count=1 -timeout 60m -v -run 'SubscribersThatNeverRead' ./api
@@ -97,7 +92,7 @@ soak: ## the long forms: kill -9 loops, a crawl of 20,000 hosts, and fuzzing
 	ITEMS=1000000 $(GO) test -timeout 60m -run '^$$' -bench Page ./changefeed
 	ENVELOPES=100000 KILLS=20 $(GO) test -count=1 -timeout 60m -run 'KillsLoseNoMail' ./relay/relayhttp
 	FLOOD=10000 SLOW_PUSHERS=500 WAITING=100000 $(GO) test -count=1 -timeout 60m -v -run 'FloodsDoNotAffect|SlowPushers|ReaderThatStops' ./relay/relayhttp
-	KILLS=200 $(GO) test -count=1 -timeout 60m -run 'TestFile/kill' ./relay/boltqueue ./mailbox
+	KILLS=200 $(GO) test -count=1 -timeout 60m -run 'File$$/kill' ./relay/boltqueue ./mailbox
 	ALTAR_KILL_TIME=60s $(GO) test -count=1 -timeout 60m -run 'RuntimesDieUnderLoad' ./toolhost/hosthttp
 	.ci/fuzz 10m protocol/jcs protocol/did protocol/a2a mailbox
 	.ci/fuzz 60s

@@ -51,8 +51,8 @@ func (m *Mailbox) MakeFirstLayout(ctx context.Context) error {
 // id of a message, its value the content.
 var FileSubject = filetest.Subject{Name: FileName, Format: format, Open: openSubject, KeepsFile: true}
 
-// TestFile has the mailbox pass them.
-func TestFile(t *testing.T) { filetest.Run(t, FileSubject) }
+// TestMailboxFile has the mailbox pass them.
+func TestMailboxFile(t *testing.T) { filetest.Run(t, FileSubject) }
 
 // subject is a mailbox whose file stays open.
 type subject struct {

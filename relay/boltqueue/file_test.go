@@ -22,9 +22,9 @@ var fileSubject = filetest.Subject{Name: QueueFile, Format: format, Open: openSu
 
 func TestMain(m *testing.M) { filetest.Main(m, fileSubject) }
 
-// TestFile has the queue pass what every user of package boltfile must pass. A key is an envelope's
+// TestQueueFile has the queue pass what every user of package boltfile must pass. A key is an envelope's
 // id, its value the text.
-func TestFile(t *testing.T) { filetest.Run(t, fileSubject) }
+func TestQueueFile(t *testing.T) { filetest.Run(t, fileSubject) }
 
 const testInbox = "did:wba:here:agents:AIR-1"
 

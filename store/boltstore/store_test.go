@@ -106,7 +106,7 @@ var fileSubject = filetest.Subject{Name: BoltFile, Format: format, Open: func(ct
 
 func TestMain(m *testing.M) { filetest.Main(m, fileSubject) }
 
-func TestFile(t *testing.T) { filetest.Run(t, fileSubject) }
+func TestStoreFile(t *testing.T) { filetest.Run(t, fileSubject) }
 
 type handle struct{ *Store }
 
