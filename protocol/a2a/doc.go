@@ -35,7 +35,7 @@
 // decisions are in docs/a2a.md.
 //
 //	envelope.go  reading an envelope, in two profiles
-//	rules.go     the rules, with their sections and statuses
+//	rules.txt    the rules, with their sections and refusals
 //	body.go      the five kinds of body, and others
 //	sign.go      writing and signing
 //	verify.go    signature and freshness

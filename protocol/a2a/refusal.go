@@ -2,7 +2,6 @@ package a2a
 
 import (
 	"encoding/json"
-	"net/http"
 )
 
 // The error texts of §9. Payload Too Large and Conflict are not in its tables: the
@@ -60,7 +59,7 @@ func (r *Refusal) MarshalJSON() ([]byte, error) {
 
 // newRefusal returns a refusal by a rule of the table.
 func newRefusal(rule, detail string) *Refusal {
-	r := ruleOf(rule)
+	r := RuleOf(rule)
 	return &Refusal{Status: r.Status, Reason: r.Reason, Rule: rule, Detail: detail}
 }
 
@@ -68,25 +67,4 @@ func newRefusal(rule, detail string) *Refusal {
 func (r *Refusal) withCause(err error) *Refusal {
 	r.cause = err
 	return r
-}
-
-// reasonOf returns the error text of a status that has only one.
-func reasonOf(status int) string {
-	switch status {
-	case http.StatusRequestEntityTooLarge:
-		return ErrorTooLarge
-	case http.StatusUnauthorized:
-		return ErrorBadSignature
-	case http.StatusForbidden:
-		return ErrorStaleKey
-	case http.StatusNotFound:
-		return ErrorNotFound
-	case http.StatusBadGateway:
-		return ErrorBadGateway
-	case http.StatusTooManyRequests:
-		return ErrorReplayExhausted
-	case http.StatusConflict:
-		return ErrorConflict
-	}
-	return ErrorBadRequest
 }

@@ -15,11 +15,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mr-tron/base58"
-	"github.com/santhosh-tekuri/jsonschema/v6"
-
 	"gazetteer/protocol/a2a"
 	"gazetteer/protocol/did"
+	"gazetteer/protocol/jcs"
+
+	"github.com/mr-tron/base58"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 const (
@@ -559,5 +560,10 @@ func TestRulesAreComplete(t *testing.T) {
 			t.Errorf("rule %+v", r)
 		}
 		seen[r.Code] = true
+	}
+	for _, code := range []jcs.Problem{jcs.Syntax, jcs.Encoding, jcs.Surrogate, jcs.Duplicate, jcs.Float, jcs.Range, jcs.Depth, jcs.Count} {
+		if !seen[string(code)] {
+			t.Errorf("no rule says that a text with the problem %q is refused", code)
+		}
 	}
 }

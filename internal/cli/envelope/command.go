@@ -8,9 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
-
-	"github.com/spf13/cobra"
 
 	"gazetteer/internal/cli"
 	"gazetteer/internal/cli/agent"
@@ -20,6 +17,8 @@ import (
 	"gazetteer/protocol/a2a"
 	"gazetteer/protocol/a2a/driver"
 	"gazetteer/protocol/did"
+
+	"github.com/spf13/cobra"
 )
 
 // verbs are the commands of this package, with the state that all commands share.
@@ -133,8 +132,9 @@ func (e *verbs) publicKey(flag, value, id string) (ed25519.PublicKey, error) {
 // refusedError converts a refusal to the command's error.
 func (e *verbs) refusedError(doing, name string, err error) error {
 	if r, ok := errors.AsType[*a2a.Refusal](err); ok {
-		if i := slices.IndexFunc(a2a.Rules(), func(rule a2a.Rule) bool { return rule.Code == r.Rule }); i >= 0 && a2a.Rules()[i].Section != "" {
-			return exit.NotFoundf("%s %s: %d %s: %s (A2A draft-1 §%s)", doing, name, r.Status, r.Reason, format.Visible(r.Detail), a2a.Rules()[i].Section)
+		if section := a2a.RuleOf(r.Rule).Section; section != "" {
+			return exit.NotFoundf("%s %s: %d %s: %s (A2A draft-1 §%s)",
+				doing, name, r.Status, r.Reason, format.Visible(r.Detail), section)
 		}
 	}
 	return exit.NotFoundf("%s %s: %s", doing, name, format.Visible(err.Error()))

@@ -11,13 +11,13 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
 	"gazetteer/lint/format"
 	"gazetteer/protocol/a2a"
 	"gazetteer/protocol/did"
+
+	"github.com/spf13/cobra"
 )
 
 // checkOptions contains the flags of check.
@@ -68,11 +68,8 @@ type checkReport struct {
 
 // addRepair adds advice for the sender about a failed check.
 func (r *checkReport) addRepair(refused *a2a.Refusal) {
-	for _, rule := range a2a.Rules() {
-		if rule.Code == refused.Rule && rule.Repair != "" {
-			r.Repairs = append(r.Repairs, rule.Repair)
-			return
-		}
+	if repair := a2a.RuleOf(refused.Rule).Repair; repair != "" {
+		r.Repairs = append(r.Repairs, repair)
 	}
 }
 

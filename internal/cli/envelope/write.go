@@ -4,12 +4,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
 	"gazetteer/protocol/a2a"
 	"gazetteer/protocol/jcs"
+
+	"github.com/spf13/cobra"
 )
 
 func (e *verbs) signCommand() *cobra.Command {

@@ -13,8 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
 	pause "gazetteer/internal/wait"
@@ -23,6 +21,8 @@ import (
 	"gazetteer/protocol/a2a"
 	"gazetteer/protocol/a2a/a2ahttp"
 	"gazetteer/protocol/did"
+
+	"github.com/spf13/cobra"
 )
 
 // inboxFlags contains the flags of inbox.
@@ -392,11 +392,10 @@ func (v *verbs) printRefusal(r *mailbox.Refusal) {
 
 // describeRule returns the title and the section of a rule, and its repair.
 func describeRule(code string) []string {
-	i := slices.IndexFunc(a2a.Rules(), func(rule a2a.Rule) bool { return rule.Code == code })
-	if i < 0 {
+	rule := a2a.RuleOf(code)
+	if rule.Title == "" {
 		return nil
 	}
-	rule := a2a.Rules()[i]
 	text := "rule: " + rule.Title
 	if rule.Section != "" {
 		text += " (A2A draft-1 §" + rule.Section + ")"
