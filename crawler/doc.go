@@ -7,7 +7,7 @@
 // names, in this order. The parts, in the order in which a visit meets them:
 //
 //	crawler.go	   the crawler and its goroutines; options.go its options
-//	hostlist.go	  lists of hosts to start with; seeds.go stores them
+//	seeds.go	  hosts to start with; package hostlist reads lists of them
 //	frontierloop.go	the goroutine that owns the frontier
 //	snapshot.go	  the frontier across a restart
 //	session.go	   the requests of a session, in order

@@ -10,14 +10,15 @@ import (
 	"os"
 	"time"
 
-	"github.com/spf13/cobra"
-	"golang.org/x/sync/errgroup"
-
 	"gazetteer/crawler"
+	"gazetteer/crawler/hostlist"
 	"gazetteer/fetch"
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
 	"gazetteer/protocol"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 )
 
 // crawlRequest is the body of POST /admin/crawl.
@@ -104,7 +105,7 @@ func checkNames(args []string) ([]string, error) {
 }
 
 // readHosts yields the hosts of the command line, of standard input and of the list. It yields a
-// *crawler.LineError for each line of a list without a host name.
+// *hostlist.LineError for each line of a list without a host name.
 func (a *verbs) readHosts(asked crawlFlags) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		for _, name := range asked.names {
@@ -114,7 +115,7 @@ func (a *verbs) readHosts(asked crawlFlags) iter.Seq2[string, error] {
 				}
 				continue
 			}
-			for host, err := range crawler.ReadHosts(a.In) {
+			for host, err := range hostlist.Read(a.In) {
 				if !yield(host, err) {
 					return
 				}
@@ -123,7 +124,7 @@ func (a *verbs) readHosts(asked crawlFlags) iter.Seq2[string, error] {
 		if asked.list == nil {
 			return
 		}
-		for host, err := range crawler.ReadHosts(asked.list) {
+		for host, err := range hostlist.Read(asked.list) {
 			if !yield(host, err) {
 				return
 			}
@@ -211,7 +212,7 @@ func (a *verbs) crawlAll(ctx context.Context, c *cli.Client, asked crawlFlags, r
 	}
 	known, refused := map[string]bool{}, map[string]bool{}
 	for host, err := range a.readHosts(asked) {
-		var line *crawler.LineError
+		var line *hostlist.LineError
 		switch {
 		case errors.As(err, &line):
 			err = nil

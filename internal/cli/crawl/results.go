@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"gazetteer/crawler"
+	"gazetteer/crawler/hostlist"
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
 	"gazetteer/lint/format"
@@ -53,7 +54,7 @@ func (s *crawlResults) printLine(line []byte) error {
 }
 
 // printRefusedLine reports that a line of a list names no host.
-func (s *crawlResults) printRefusedLine(wrong *crawler.LineError) error {
+func (s *crawlResults) printRefusedLine(wrong *hostlist.LineError) error {
 	r := crawler.BadHost(wrong.Err.Host, wrong, s.Environment.Now())
 	line, err := json.Marshal(r)
 	if err != nil {

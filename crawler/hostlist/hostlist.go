@@ -1,4 +1,6 @@
-package crawler
+// Package hostlist reads lists of hosts to visit: names as people write them, and the lists of
+// popular hosts that others publish. Start with [Read].
+package hostlist
 
 import (
 	"bufio"
@@ -16,7 +18,7 @@ import (
 	"gazetteer/store"
 )
 
-// A LineError names a line of a host list that has no host. Reading continues after it.
+// A LineError names a line of a list that has no host. Reading continues after it.
 type LineError struct {
 	Line int
 	Err  *fetch.HostError
@@ -25,10 +27,10 @@ type LineError struct {
 func (e *LineError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
 func (e *LineError) Unwrap() error { return e.Err }
 
-// listLine is the maximum length of a line, in bytes.
-const listLine = 64 << 10
+// maxLine is the maximum length of a line, in bytes.
+const maxLine = 64 << 10
 
-// ReadHosts yields the hosts of a list, normalised by [fetch.CheckHost], a *[LineError] for each
+// Read yields the hosts of a list, normalised by [fetch.CheckHost], a *[LineError] for each
 // line without a host, and any other error last. Each line has one of these forms:
 //
 //	www.example.com	           a name or an address, as a person writes it
@@ -40,21 +42,23 @@ const listLine = 64 << 10
 //
 // Blank lines, a heading, and everything after a "#" are skipped. A list packed with gzip is
 // unpacked.
-func ReadHosts(r io.Reader) iter.Seq2[string, error] {
+func Read(r io.Reader) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		in := bufio.NewReaderSize(r, listLine)
+		in := bufio.NewReaderSize(r, maxLine)
 		if magic, _ := in.Peek(2); bytes.Equal(magic, []byte("\x1f\x8b")) {
 			unpacked, err := gzip.NewReader(in)
 			if err != nil {
 				yield("", fmt.Errorf("unpack the list: %w", err))
 				return
 			}
-			in = bufio.NewReaderSize(unpacked, listLine)
+			in = bufio.NewReaderSize(unpacked, maxLine)
 		}
 		for number := 1; ; number++ {
 			line, err := readLine(in)
 			if errors.Is(err, bufio.ErrBufferFull) {
-				long := &fetch.HostError{Host: line, Problem: fmt.Sprintf("the line is longer than %d bytes", listLine), Help: "give one host a line"}
+				long := &fetch.HostError{
+					Host: line, Problem: fmt.Sprintf("the line is longer than %d bytes", maxLine), Help: "give one host a line",
+				}
 				if !yield("", &LineError{number, long}) {
 					return
 				}

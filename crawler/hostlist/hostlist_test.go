@@ -1,4 +1,4 @@
-package crawler
+package hostlist
 
 import (
 	"bytes"
@@ -22,7 +22,7 @@ func packed(text string) string {
 	return b.String()
 }
 
-func TestReadHosts(t *testing.T) {
+func TestRead(t *testing.T) {
 	plain := "# seeds\n\nWWW.Example.COM.\r\nhttps://shop.example/path # ours\n  bücher.example\n"
 	for _, c := range []struct {
 		name, text string
@@ -45,7 +45,7 @@ func TestReadHosts(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var hosts []string
 			var wrong []int
-			for host, err := range ReadHosts(iotest.OneByteReader(strings.NewReader(c.text))) {
+			for host, err := range Read(iotest.OneByteReader(strings.NewReader(c.text))) {
 				var line *LineError
 				var why *fetch.HostError
 				switch {
@@ -64,7 +64,7 @@ func TestReadHosts(t *testing.T) {
 	}
 }
 
-func TestReadHostsReportsFailures(t *testing.T) {
+func TestReadReportsFailures(t *testing.T) {
 	broken := errors.New("broken")
 	for _, r := range []io.Reader{
 		io.MultiReader(strings.NewReader("a.example\n"), iotest.ErrReader(broken)),
@@ -72,22 +72,22 @@ func TestReadHostsReportsFailures(t *testing.T) {
 		strings.NewReader("\x1f\x8bnone"),
 	} {
 		var last error
-		for _, last = range ReadHosts(r) {
+		for _, last = range Read(r) {
 		}
 		if last == nil {
 			t.Error("the end of a list that cannot be read is not told of")
 		}
 	}
-	for range ReadHosts(strings.NewReader("a.example\nb.example\n")) {
+	for range Read(strings.NewReader("a.example\nb.example\n")) {
 		break
 	}
 }
 
-func FuzzReadHosts(f *testing.F) {
+func FuzzRead(f *testing.F) {
 	f.Add([]byte("1,a.example\n0\tcom.example\n# x\n"))
 	f.Add([]byte(packed("a.example")))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		for host, err := range ReadHosts(io.LimitReader(bytes.NewReader(text), 1<<20)) {
+		for host, err := range Read(io.LimitReader(bytes.NewReader(text), 1<<20)) {
 			if err != nil {
 				continue
 			}
