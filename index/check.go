@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"io/fs"
 
-	"github.com/blevesearch/bleve/v2"
-
 	"gazetteer/document"
+	"gazetteer/index/damage"
 	"gazetteer/index/entry"
 	"gazetteer/index/semantic"
 	"gazetteer/index/view"
 	"gazetteer/store"
+
+	"github.com/blevesearch/bleve/v2"
 )
 
 // A Comparison contains the counts of [Compare].
@@ -24,7 +25,7 @@ type Comparison struct {
 
 // Compare compares an index directory that no process uses with the store: the checksum of every
 // segment, and for every document the number of its entries and the digest of its content. The
-// error matches fs.ErrNotExist when there is no index, and is a [*view.DamagedError] when the index
+// error matches fs.ErrNotExist when there is no index, and is a [*damage.Error] when the index
 // is damaged or differs from the store; the next start then rebuilds it. Compare writes nothing.
 func Compare(ctx context.Context, dir string, s store.Store, progress func(done int)) (c Comparison, err error) {
 	if err := inspectDirectory(dir); err != nil {
@@ -34,10 +35,10 @@ func Compare(ctx context.Context, dir string, s store.Store, progress func(done 
 	if err != nil {
 		return c, err
 	}
-	err = view.RecoverDamage(func() error {
+	err = damage.Recover(func() error {
 		b, err := bleve.OpenUsing(dir, map[string]any{"bolt_timeout": lockTimeout.String(), "read_only": true})
 		if err != nil {
-			return view.NewDamageError("it does not open: %v", err)
+			return damage.Errorf("it does not open: %v", err)
 		}
 		err = func() error {
 			l, err := view.NewDirectory(dir, b, semantic.EmbeddedLexicon(), nil)
@@ -93,9 +94,9 @@ func (c *Comparison) compareDocuments(ctx context.Context, l *view.Directory, s 
 		want := documentChange{text: t}.countEntries()
 		switch {
 		case len(stored.Ids) != want:
-			return view.NewDamageError("it has %d entries of %s of %s and should have %d", len(stored.Ids), src.Kind, src.Host, want)
+			return damage.Errorf("it has %d entries of %s of %s and should have %d", len(stored.Ids), src.Kind, src.Host, want)
 		case stored.Fingerprint != t.fingerprint:
-			return view.NewDamageError("it has another version of %s of %s than the store", src.Kind, src.Host)
+			return damage.Errorf("it has another version of %s of %s than the store", src.Kind, src.Host)
 		}
 		if c.Documents++; c.Documents%1000 == 0 {
 			progress(c.Documents)
@@ -105,7 +106,7 @@ func (c *Comparison) compareDocuments(ctx context.Context, l *view.Directory, s 
 		sum += len(v.StoredIDs(src).Ids)
 	}
 	if sum != v.Entries {
-		return view.NewDamageError("it has %d entries of documents that the store does not have", v.Entries-sum)
+		return damage.Errorf("it has %d entries of documents that the store does not have", v.Entries-sum)
 	}
 	return nil
 }

@@ -9,16 +9,17 @@ import (
 	"strings"
 	"time"
 
-	"github.com/blevesearch/bleve/v2"
-	bleveDocument "github.com/blevesearch/bleve/v2/document"
-	"github.com/blevesearch/bleve/v2/index/scorch"
-
 	"gazetteer/document"
+	"gazetteer/index/damage"
 	"gazetteer/index/entry"
 	"gazetteer/index/view"
 	"gazetteer/internal/wait"
 	"gazetteer/store"
 	"gazetteer/store/follow"
+
+	"github.com/blevesearch/bleve/v2"
+	bleveDocument "github.com/blevesearch/bleve/v2/document"
+	"github.com/blevesearch/bleve/v2/index/scorch"
 )
 
 const (
@@ -57,7 +58,7 @@ func (x *Index) Run(ctx context.Context) error {
 		if x.Cursor() != before {
 			pause = x.firstRetry
 		}
-		var damage *view.DamagedError
+		var damage *damage.Error
 		var write *writeError
 		switch {
 		case errors.Is(err, store.ErrCursorGone):
@@ -112,7 +113,7 @@ func (x *Index) followLog(ctx context.Context) error {
 	}()
 	f := &follower{x: x, durableCursor: x.Cursor()}
 	err := follow.ReadBatches(following, x.store, x.Cursor(), follow.BatchOptions{Linger: x.linger, Damaged: x.damagedRecord}, func(batch []store.Record, upTo store.Cursor) error {
-		return view.RecoverDamage(func() error { return f.applyRecords(batch, upTo) })
+		return damage.Recover(func() error { return f.applyRecords(batch, upTo) })
 	})
 	stop()
 	if met := <-watched; err == nil && met != nil {
@@ -315,7 +316,7 @@ func (f *follower) writePending(at store.Cursor) error {
 // the last view of the index, which may be nil: those are probably not written.
 func (f *follower) makeEntries(last *view.View) error {
 	made := make([][]*bleveDocument.Document, len(f.order))
-	err := view.RunParallel(len(f.order), func(i int) error {
+	err := damage.RecoverParallel(len(f.order), func(i int) error {
 		src := f.order[i]
 		c := f.pending[src]
 		if last != nil && c.text != nil && last.StoredIDs(src).Fingerprint == c.text.fingerprint {
@@ -360,7 +361,7 @@ func (f *follower) writeCursor() error {
 	if at == f.durableCursor {
 		return nil
 	}
-	return view.RecoverDamage(func() error {
+	return damage.Recover(func() error {
 		defer f.awaitBatch() // after an error
 		if err := f.writePending(at); err != nil {
 			return err
@@ -375,7 +376,7 @@ func (f *follower) startBatch(l *view.Directory, batch *bleve.Batch, s indexStat
 	w := &batchWrite{at: s.Cursor, sources: f.order, done: make(chan error, 1)}
 	f.writing = w
 	go func() {
-		w.done <- view.RecoverDamage(func() error {
+		w.done <- damage.Recover(func() error {
 			f.x.batches.Lock()
 			defer f.x.batches.Unlock()
 			if err := l.Bleve.Batch(batch); err != nil {
@@ -414,7 +415,7 @@ func (x *Index) Compact(ctx context.Context) error {
 	if l == nil {
 		return ErrUnavailable
 	}
-	err := view.RecoverDamage(func() error {
+	err := damage.Recover(func() error {
 		snapshot, v, err := l.OpenSnapshot()
 		if err != nil {
 			return err
@@ -428,7 +429,7 @@ func (x *Index) Compact(ctx context.Context) error {
 		}
 		if segments == 1 {
 			if entries == 0 {
-				return view.NewDamageError("all entries are deleted") // an empty index is made in its place
+				return damage.Errorf("all entries are deleted") // an empty index is made in its place
 			}
 			if err := x.rewriteDocument(ctx, l); err != nil {
 				return err
@@ -443,7 +444,7 @@ func (x *Index) Compact(ctx context.Context) error {
 		}
 		return x.awaitRemoval(ctx, l)
 	})
-	var damage *view.DamagedError
+	var damage *damage.Error
 	if errors.As(err, &damage) {
 		select {
 		case x.damages <- damage: // Run makes the index again

@@ -11,11 +11,11 @@ import (
 	"path/filepath"
 	"time"
 
+	"gazetteer/index/damage"
+
 	"github.com/blevesearch/bleve/v2/util"
 	"go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
-
-	"gazetteer/index/view"
 )
 
 // The files of a bleve index.
@@ -36,14 +36,14 @@ var errHeld = errors.New("another process holds the index")
 // inspectDirectory reads an index directory before bleve does, because bleve treats an emptied root
 // file as a new index, may end the process on a truncated one, and opens segments without reading
 // them. It returns nil for a sound index, fs.ErrNotExist when there is none, errHeld or an error of
-// [view.NewDamageError].
+// [damage.Errorf].
 func inspectDirectory(dir string) error {
 	if err := checkFiles(dir); err != nil {
 		return err
 	}
 	root := filepath.Join(dir, storeDir, rootFile)
 	var segments []string
-	err := view.RecoverDamage(func() (err error) { segments, err = readRoot(root); return err })
+	err := damage.Recover(func() (err error) { segments, err = readRoot(root); return err })
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func checkFiles(dir string) error {
 		return fs.ErrNotExist
 	}
 	if err != nil {
-		return view.NewDamageError("%v", err)
+		return damage.Errorf("%v", err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, unfinishedFile)); err == nil {
 		return fs.ErrNotExist
@@ -70,10 +70,10 @@ func checkFiles(dir string) error {
 	for _, name := range []string{metaFile, filepath.Join(storeDir, rootFile)} {
 		info, err := os.Stat(filepath.Join(dir, name))
 		if err != nil || !info.Mode().IsRegular() {
-			return view.NewDamageError("%s is missing", name)
+			return damage.Errorf("%s is missing", name)
 		}
 		if info.Size() == 0 {
-			return view.NewDamageError("%s is empty", name)
+			return damage.Errorf("%s is empty", name)
 		}
 	}
 	return nil
@@ -86,21 +86,21 @@ func readRoot(path string) ([]string, error) {
 		return nil, errHeld
 	}
 	if err != nil {
-		return nil, view.NewDamageError("%s: %v", rootFile, err)
+		return nil, damage.Errorf("%s: %v", rootFile, err)
 	}
 	defer db.Close() // nothing was written
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, view.NewDamageError("%s: %v", rootFile, err)
+		return nil, damage.Errorf("%s: %v", rootFile, err)
 	}
 	var segments []string
 	err = db.View(func(tx *bbolt.Tx) error {
 		if tx.Size() > info.Size() {
-			return view.NewDamageError("%s has %d bytes of %d", rootFile, info.Size(), tx.Size())
+			return damage.Errorf("%s has %d bytes of %d", rootFile, info.Size(), tx.Size())
 		}
 		snapshots := tx.Bucket(util.BoltSnapshotsBucket)
 		if snapshots == nil {
-			return view.NewDamageError("%s has no snapshot", rootFile)
+			return damage.Errorf("%s has no snapshot", rootFile)
 		}
 		newest, _ := snapshots.Cursor().Last()
 		return snapshots.ForEachBucket(func(name []byte) error {
@@ -135,27 +135,27 @@ func checkSegment(path string) error {
 	name := filepath.Base(path)
 	f, err := os.Open(path)
 	if err != nil {
-		return view.NewDamageError("segment %s: %v", name, err)
+		return damage.Errorf("segment %s: %v", name, err)
 	}
 	defer f.Close() // only read
 	info, err := f.Stat()
 	if err != nil {
-		return view.NewDamageError("segment %s: %v", name, err)
+		return damage.Errorf("segment %s: %v", name, err)
 	}
 	if info.Size() < 4 {
-		return view.NewDamageError("segment %s has %d bytes", name, info.Size())
+		return damage.Errorf("segment %s has %d bytes", name, info.Size())
 	}
 	sum := crc32.NewIEEE()
 	r := bufio.NewReaderSize(f, 1<<20)
 	if _, err := io.CopyN(sum, r, info.Size()-4); err != nil {
-		return view.NewDamageError("segment %s: %v", name, err)
+		return damage.Errorf("segment %s: %v", name, err)
 	}
 	var want [4]byte
 	if _, err := io.ReadFull(r, want[:]); err != nil {
-		return view.NewDamageError("segment %s: %v", name, err)
+		return damage.Errorf("segment %s: %v", name, err)
 	}
 	if binary.BigEndian.Uint32(want[:]) != sum.Sum32() {
-		return view.NewDamageError("segment %s does not match its checksum", name)
+		return damage.Errorf("segment %s does not match its checksum", name)
 	}
 	return nil
 }

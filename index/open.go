@@ -13,10 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/blevesearch/bleve/v2"
-	"github.com/blevesearch/bleve/v2/analysis"
-	"github.com/blevesearch/bleve/v2/index/scorch"
-
+	"gazetteer/index/damage"
 	"gazetteer/index/entry"
 	"gazetteer/index/semantic"
 	"gazetteer/index/tokens"
@@ -24,6 +21,10 @@ import (
 	"gazetteer/index/wordvec"
 	"gazetteer/store"
 	"gazetteer/store/follow"
+
+	"github.com/blevesearch/bleve/v2"
+	"github.com/blevesearch/bleve/v2/analysis"
+	"github.com/blevesearch/bleve/v2/index/scorch"
 )
 
 // Options of [Open].
@@ -150,7 +151,7 @@ func siblingDir(dir string, n int) string {
 // openDir opens or rebuilds one directory.
 func (x *Index) openDir(dir string) (*view.Directory, store.Cursor, error) {
 	l, at, err := x.openExisting(dir)
-	var damage *view.DamagedError
+	var damage *damage.Error
 	switch {
 	case err == nil:
 		return l, at, nil
@@ -165,18 +166,18 @@ func (x *Index) openDir(dir string) (*view.Directory, store.Cursor, error) {
 }
 
 // openExisting opens a directory that holds a sound index of this log. The error is fs.ErrNotExist when
-// there is none, errHeld, or one of [view.NewDamageError].
+// there is none, errHeld, or one of [damage.Errorf].
 func (x *Index) openExisting(dir string) (*view.Directory, store.Cursor, error) {
 	if err := inspectDirectory(dir); err != nil {
 		return nil, store.Cursor{}, err
 	}
 	var b bleve.Index
-	err := view.RecoverDamage(func() (err error) {
+	err := damage.Recover(func() (err error) {
 		b, err = bleve.OpenUsing(dir, map[string]any{"bolt_timeout": lockTimeout.String()})
 		return err
 	})
 	if err != nil {
-		return nil, store.Cursor{}, view.NewDamageError("it does not open: %v", err)
+		return nil, store.Cursor{}, damage.Errorf("it does not open: %v", err)
 	}
 	l, err := x.newDirectory(dir, b)
 	if err != nil {
@@ -184,7 +185,7 @@ func (x *Index) openExisting(dir string) (*view.Directory, store.Cursor, error) 
 		return nil, store.Cursor{}, err
 	}
 	var at store.Cursor
-	if err = view.RecoverDamage(func() (err error) { at, err = x.readState(l); return err }); err != nil {
+	if err = damage.Recover(func() (err error) { at, err = x.readState(l); return err }); err != nil {
 		l.Bleve.Close() // the first error says more
 		return nil, store.Cursor{}, err
 	}
@@ -199,14 +200,14 @@ func (x *Index) openExisting(dir string) (*view.Directory, store.Cursor, error) 
 func (x *Index) readState(l *view.Directory) (store.Cursor, error) {
 	value, err := l.Bleve.GetInternal([]byte(stateKey))
 	if err != nil {
-		return store.Cursor{}, view.NewDamageError("its state: %v", err)
+		return store.Cursor{}, damage.Errorf("its state: %v", err)
 	}
 	s, err := decodeState(value)
 	if err != nil {
 		return store.Cursor{}, err
 	}
 	if s.Version != x.version {
-		return store.Cursor{}, view.NewDamageError("it was built in form %s, this program builds form %s", s.Version, x.version)
+		return store.Cursor{}, damage.Errorf("it was built in form %s, this program builds form %s", s.Version, x.version)
 	}
 	snapshot, v, err := l.OpenSnapshot()
 	if err != nil {
@@ -214,11 +215,11 @@ func (x *Index) readState(l *view.Directory) (store.Cursor, error) {
 	}
 	defer snapshot.Close() // only releases
 	if v.Entries != s.Entries {
-		return store.Cursor{}, view.NewDamageError("it has %d entries and should have %d", v.Entries, s.Entries)
+		return store.Cursor{}, damage.Errorf("it has %d entries and should have %d", v.Entries, s.Entries)
 	}
 	head := x.store.Head()
 	if s.Cursor.Seq > 0 && (s.Cursor.Store != head.Store || s.Cursor.Incarnation != head.Incarnation || s.Cursor.Seq > head.Seq) {
-		return store.Cursor{}, view.NewDamageError("it follows another log: it is at %+v, the log at %+v", s.Cursor, head)
+		return store.Cursor{}, damage.Errorf("it follows another log: it is at %+v, the log at %+v", s.Cursor, head)
 	}
 	return s.Cursor, nil
 }

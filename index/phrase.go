@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"gazetteer/index/pace"
 	"gazetteer/index/tokens"
 	"gazetteer/index/view"
 )
@@ -32,7 +33,7 @@ func (s *searcher) applyPhrases(ctx context.Context, f *view.MatchSet) (note str
 		return "", nil // only words that are too common to look for
 	}
 	for _, stems := range phrases {
-		if err := view.YieldProcessor(ctx); err != nil {
+		if err := pace.Yield(ctx); err != nil {
 			return "", err
 		}
 		if err := v.RequireStems(f.Masks, stems); err != nil {
@@ -51,7 +52,7 @@ func (s *searcher) applyPhrases(ctx context.Context, f *view.MatchSet) (note str
 		clear(f.Masks[i])
 	}
 	for _, r := range look {
-		if err := view.YieldProcessor(ctx); err != nil {
+		if err := pace.Yield(ctx); err != nil {
 			return "", err
 		}
 		stands, err := s.index.containsPhrases(ctx, v, r.EntryRef, phrases)

@@ -11,7 +11,9 @@ import (
 	"unicode"
 
 	"gazetteer/index/bitset"
+	"gazetteer/index/damage"
 	"gazetteer/index/entry"
+	"gazetteer/index/pace"
 	"gazetteer/index/query"
 	"gazetteer/index/tokens"
 	"gazetteer/index/view"
@@ -101,7 +103,7 @@ func (x *Index) withSnapshot(f func(v *view.View, seq uint64) error) error {
 		}
 		return ErrUnavailable
 	}
-	err := view.RecoverDamage(func() error {
+	err := damage.Recover(func() error {
 		seq := x.Cursor().Seq // before the snapshot, which is then at least as new
 		snapshot, v, err := x.directory.OpenSnapshot()
 		if err != nil {
@@ -114,7 +116,7 @@ func (x *Index) withSnapshot(f func(v *view.View, seq uint64) error) error {
 		}
 		return f(v, seq)
 	})
-	var damage *view.DamagedError
+	var damage *damage.Error
 	if !errors.As(err, &damage) {
 		return err
 	}
@@ -240,7 +242,7 @@ func (s *searcher) findPage(ctx context.Context) (page, error) {
 	awaitCounts := func() error { return nil }
 	var counts view.FacetCounts
 	if len(q.Facets) > 0 {
-		awaitCounts = view.StartConcurrent(func() (err error) {
+		awaitCounts = damage.RecoverConcurrent(func() (err error) {
 			counts, err = v.CountFacets(found, q.Facets)
 			return err
 		})
@@ -411,8 +413,8 @@ func (s *searcher) readHits(ctx context.Context, entries []view.RankedEntry) ([]
 	}
 	began := time.Now()
 	for _, r := range entries {
-		if time.Since(began) >= view.YieldInterval {
-			if err := view.YieldProcessor(ctx); err != nil {
+		if time.Since(began) >= pace.Interval {
+			if err := pace.Yield(ctx); err != nil {
 				return nil, err
 			}
 			began = time.Now()

@@ -6,7 +6,7 @@ import (
 	"hash/crc32"
 	"strconv"
 
-	"gazetteer/index/view"
+	"gazetteer/index/damage"
 	"gazetteer/store"
 )
 
@@ -33,14 +33,14 @@ func (s indexState) encodeState() []byte {
 func decodeState(b []byte) (indexState, error) {
 	var s indexState
 	if len(b) < 9 {
-		return s, view.NewDamageError("its state is missing")
+		return s, damage.Errorf("its state is missing")
 	}
 	sum, err := strconv.ParseUint(string(b[:8]), 16, 32)
 	if err != nil || uint32(sum) != crc32.Checksum(b[9:], crc32.MakeTable(crc32.Castagnoli)) {
-		return s, view.NewDamageError("its state does not match its checksum")
+		return s, damage.Errorf("its state does not match its checksum")
 	}
 	if err := json.Unmarshal(b[9:], &s); err != nil {
-		return s, view.NewDamageError("its state is unreadable: %v", err)
+		return s, damage.Errorf("its state is unreadable: %v", err)
 	}
 	return s, nil
 }

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"gazetteer/index"
+	"gazetteer/index/pace"
 	"gazetteer/index/query"
-	"gazetteer/index/view"
 	"gazetteer/limit"
 	"gazetteer/store"
 )
@@ -92,7 +92,7 @@ func withSlot[T any](ctx context.Context, l *LimitedSearcher, slots *limit.Slots
 	}
 	defer release()
 	if slots == l.large {
-		limited = view.WithPace(limited, l.isBusy)
+		limited = pace.WithRests(limited, l.isBusy)
 	} else {
 		l.lastUsual.Store(time.Now().UnixNano())
 		defer func() { l.lastUsual.Store(time.Now().UnixNano()) }()

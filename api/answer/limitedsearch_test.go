@@ -8,8 +8,8 @@ import (
 
 	"gazetteer/api/answer"
 	"gazetteer/index"
+	"gazetteer/index/pace"
 	"gazetteer/index/query"
-	"gazetteer/index/view"
 )
 
 // A workingSearcher works for a millisecond in each of ten turns.
@@ -18,7 +18,7 @@ type workingSearcher struct{ answer.Searcher }
 func (workingSearcher) Search(ctx context.Context, _ query.Query) (index.Result, error) {
 	for range 10 {
 		time.Sleep(time.Millisecond)
-		if err := view.YieldProcessor(ctx); err != nil {
+		if err := pace.Yield(ctx); err != nil {
 			return index.Result{}, err
 		}
 	}

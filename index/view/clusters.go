@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"gazetteer/index/bitset"
+	"gazetteer/index/damage"
 	"gazetteer/index/query"
 	"gazetteer/index/semantic"
 )
@@ -156,7 +157,7 @@ func (l *Directory) EmbedQuery(words []query.Word) *QueryEmbedding {
 // and to each of its clauses. The caller must call stop before the masks change or the view is
 // closed.
 func (s *QueryEmbedding) StartNearest(v *View, masks []bitset.Set) (stop func()) {
-	s.awaitNear = StartConcurrent(func() error {
+	s.awaitNear = damage.RecoverConcurrent(func() error {
 		buffer, _ := s.buffers.Get().(*[]uint8)
 		if buffer == nil {
 			buffer = new([]uint8)

@@ -5,15 +5,16 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/blevesearch/bleve/v2"
-	"github.com/blevesearch/bleve/v2/index/scorch"
-	api "github.com/blevesearch/bleve_index_api"
-
 	"gazetteer/index/bitset"
+	"gazetteer/index/damage"
 	"gazetteer/index/entry"
 	"gazetteer/index/semantic"
 	"gazetteer/index/spelling"
 	"gazetteer/internal/cache"
+
+	"github.com/blevesearch/bleve/v2"
+	"github.com/blevesearch/bleve/v2/index/scorch"
+	api "github.com/blevesearch/bleve_index_api"
 )
 
 // These bound the memory of decoded postings, in bytes: the cache of a larger index has room for
@@ -121,7 +122,7 @@ func (l *Directory) viewOf(snapshot *scorch.IndexSnapshot) (*View, error) {
 	}
 	segments := snapshot.Segments()
 	derived, missing := make([]*SegmentData, len(segments)), make([]error, len(segments))
-	err := RunParallel(len(segments), func(i int) (err error) {
+	err := damage.RecoverParallel(len(segments), func(i int) (err error) {
 		if d, ok := l.segments[segments[i].Id()]; ok {
 			derived[i] = d
 			return nil
@@ -178,7 +179,7 @@ func (v *View) PrepareView() error {
 		return nil
 	}
 	segments := v.snapshot.Segments()
-	err := RunParallel(len(segments), func(i int) (err error) {
+	err := damage.RecoverParallel(len(segments), func(i int) (err error) {
 		if d := v.Segments[i].SegmentData; d.Meanings == nil {
 			err = v.Directory.prepareEmbeddings(segments[i], d, v.Entries)
 		}

@@ -6,24 +6,38 @@ import (
 	"math"
 	"slices"
 
+	"gazetteer/index/bitset"
+	"gazetteer/index/damage"
+	"gazetteer/index/entry"
+
 	"github.com/blevesearch/bleve/v2/index/scorch"
 	segment "github.com/blevesearch/scorch_segment_api/v2"
-
-	"gazetteer/index/bitset"
-	"gazetteer/index/entry"
 )
+
+// openDictionary opens the terms of a field of a segment.
+func openDictionary(s *scorch.SegmentSnapshot, field string) (segment.TermDictionary, error) {
+	dictionary, err := s.Segment().Dictionary(field)
+	if err != nil {
+		return nil, damagedField(s, field, err)
+	}
+	return dictionary, nil
+}
+
+func damagedField(s *scorch.SegmentSnapshot, field string, err error) error {
+	return damage.Errorf("field %s of segment %d: %v", field, s.Id(), err)
+}
 
 // eachTerm calls f with every term of a field, in order.
 func eachTerm(s *scorch.SegmentSnapshot, field string, f func(dictionary segment.TermDictionary, term string) error) error {
-	dictionary, err := s.Segment().Dictionary(field)
+	dictionary, err := openDictionary(s, field)
 	if err != nil {
-		return NewDamageError("field %s of segment %d: %v", field, s.Id(), err)
+		return err
 	}
 	terms := dictionary.AutomatonIterator(nil, nil, nil)
 	for {
 		term, err := terms.Next()
 		if err != nil {
-			return NewDamageError("field %s of segment %d: %v", field, s.Id(), err)
+			return damagedField(s, field, err)
 		}
 		if term == nil {
 			return nil
@@ -36,38 +50,39 @@ func eachTerm(s *scorch.SegmentSnapshot, field string, f func(dictionary segment
 
 // hasTerm reports whether a field of a segment has a term.
 func hasTerm(s *scorch.SegmentSnapshot, field, term string) (bool, error) {
-	dictionary, err := s.Segment().Dictionary(field)
+	dictionary, err := openDictionary(s, field)
 	if err != nil {
-		return false, NewDamageError("field %s of segment %d: %v", field, s.Id(), err)
+		return false, err
 	}
 	has, err := dictionary.Contains([]byte(term))
 	if err != nil {
-		return false, NewDamageError("field %s of segment %d: %v", field, s.Id(), err)
+		return false, damagedField(s, field, err)
 	}
 	return has, nil
 }
 
 // EachPosting calls f with the postings of a term, in bleve's order.
-func (e *segmentEntries) EachPosting(s *scorch.SegmentSnapshot, dictionary segment.TermDictionary, term string, counted bool, f func(number uint32, count, length int)) error {
+func (e *segmentEntries) EachPosting(s *scorch.SegmentSnapshot, dictionary segment.TermDictionary, term string,
+	counted bool, f func(number uint32, count, length int)) error {
 	found, err := dictionary.PostingsList([]byte(term), nil, nil)
 	if err != nil {
-		return NewDamageError("a term in segment %d: %v", s.Id(), err)
+		return damage.Errorf("a term in segment %d: %v", s.Id(), err)
 	}
 	n := uint64(len(e.numbers))
 	if found.Count() > n {
-		return NewDamageError("a term occurs in %d of the %d entries of segment %d", found.Count(), n, s.Id())
+		return damage.Errorf("a term occurs in %d of the %d entries of segment %d", found.Count(), n, s.Id())
 	}
 	it := found.Iterator(counted, counted, false, nil)
 	for {
 		p, err := it.Next()
 		if err != nil {
-			return NewDamageError("postings in segment %d: %v", s.Id(), err)
+			return damage.Errorf("postings in segment %d: %v", s.Id(), err)
 		}
 		if p == nil {
 			return nil
 		}
 		if p.Number() >= n {
-			return NewDamageError("postings in segment %d name entry %d of %d", s.Id(), p.Number(), n)
+			return damage.Errorf("postings in segment %d name entry %d of %d", s.Id(), p.Number(), n)
 		}
 		count, length := 1, 1
 		if counted {
@@ -205,9 +220,9 @@ func (r *termReader) readTerm(s *scorch.SegmentSnapshot, e *segmentEntries, form
 	n := int(s.FullSize())
 	r.resize(n)
 	for f := range entry.NumFields {
-		dictionary, err := s.Segment().Dictionary(f.String())
+		dictionary, err := openDictionary(s, f.String())
 		if err != nil {
-			return nil, NewDamageError("field %s of segment %d: %v", f, s.Id(), err)
+			return nil, err
 		}
 		add := func(number uint32, count, length int) {
 			r.met.Add(number)
@@ -296,9 +311,9 @@ func (r *termReader) placeOf(weight float32) uint16 {
 // readKeyword decodes the operations that have a value of a keyword field, themselves or through
 // their service.
 func readKeyword(s *scorch.SegmentSnapshot, e *segmentEntries, field, value string) (bitset.Set, error) {
-	dictionary, err := s.Segment().Dictionary(field)
+	dictionary, err := openDictionary(s, field)
 	if err != nil {
-		return nil, NewDamageError("field %s of segment %d: %v", field, s.Id(), err)
+		return nil, err
 	}
 	found := bitset.New(len(e.numbers))
 	err = e.EachPosting(s, dictionary, value, false, func(number uint32, _, _ int) {

@@ -9,6 +9,7 @@ import (
 
 	"gazetteer/index/bitset"
 	"gazetteer/index/entry"
+	"gazetteer/index/pace"
 	"gazetteer/index/query"
 	"gazetteer/index/semantic"
 	"gazetteer/protocol/effect"
@@ -117,7 +118,7 @@ func (v *View) ScoreWords(ctx context.Context, stems []query.Stem, to *wordScore
 		for i, p := range found {
 			if swept >= postingsPerTurn {
 				swept = 0
-				if err := YieldProcessor(ctx); err != nil {
+				if err := pace.Yield(ctx); err != nil {
 					return err
 				}
 			}

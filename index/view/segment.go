@@ -5,14 +5,15 @@ import (
 	"slices"
 	"strings"
 
+	"gazetteer/document"
+	"gazetteer/index/bitset"
+	"gazetteer/index/damage"
+	"gazetteer/index/entry"
+	"gazetteer/index/tokens"
+
 	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/blevesearch/bleve/v2/index/scorch"
 	segment "github.com/blevesearch/scorch_segment_api/v2"
-
-	"gazetteer/document"
-	"gazetteer/index/bitset"
-	"gazetteer/index/entry"
-	"gazetteer/index/tokens"
 )
 
 // bleve's segments never change: an update writes a new segment and marks entries of older ones as
@@ -53,7 +54,7 @@ func (r *DocumentRun) hasHostOf(o *DocumentRun) bool {
 func readEntries(s *scorch.SegmentSnapshot) (*segmentEntries, error) {
 	n := int(s.FullSize())
 	if n < 0 || n > math.MaxInt32 {
-		return nil, NewDamageError("segment %d says it has %d entries", s.Id(), n)
+		return nil, damage.Errorf("segment %d says it has %d entries", s.Id(), n)
 	}
 	e := &segmentEntries{
 		numbers:    make([]uint32, n),
@@ -66,14 +67,14 @@ func readEntries(s *scorch.SegmentSnapshot) (*segmentEntries, error) {
 	err := eachTerm(s, entry.IDField, func(dictionary segment.TermDictionary, id string) error {
 		postings, err := dictionary.PostingsList([]byte(id), nil, nil)
 		if err != nil {
-			return NewDamageError("id in segment %d: %v", s.Id(), err)
+			return damage.Errorf("id in segment %d: %v", s.Id(), err)
 		}
 		at, err := postings.Iterator(false, false, false, nil).Next()
 		if err != nil || at == nil || at.Number() >= uint64(n) {
-			return NewDamageError("id %q of segment %d leads nowhere", id, s.Id())
+			return damage.Errorf("id %q of segment %d leads nowhere", id, s.Id())
 		}
 		if len(e.RunOf) == n {
-			return NewDamageError("segment %d has more ids than entries", s.Id())
+			return damage.Errorf("segment %d has more ids than entries", s.Id())
 		}
 		e.numbers[at.Number()] = uint32(len(e.RunOf))
 		return e.addEntry(id)
@@ -82,7 +83,7 @@ func readEntries(s *scorch.SegmentSnapshot) (*segmentEntries, error) {
 		return nil, err
 	}
 	if len(e.RunOf) != n {
-		return nil, NewDamageError("segment %d has %d entries and %d ids", s.Id(), n, len(e.RunOf))
+		return nil, damage.Errorf("segment %d has %d entries and %d ids", s.Id(), n, len(e.RunOf))
 	}
 	e.joinNonOperations()
 	return e, nil
@@ -97,7 +98,7 @@ func (e *segmentEntries) joinNonOperations() {
 func (e *segmentEntries) addEntry(id string) error {
 	s, print, of, ordinal, ok := entry.SplitID(id)
 	if !ok {
-		return NewDamageError("no id of ours: %q", id)
+		return damage.Errorf("no id of ours: %q", id)
 	}
 	last, number := len(e.Runs)-1, uint32(len(e.RunOf))
 	if last < 0 || e.Runs[last].Source != s || e.Runs[last].Fingerprint != print {

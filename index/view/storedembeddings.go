@@ -12,15 +12,16 @@ import (
 	"strings"
 	"unsafe"
 
-	"github.com/blevesearch/bleve/v2/index/scorch"
-	"github.com/blevesearch/mmap-go"
-	segment "github.com/blevesearch/scorch_segment_api/v2"
-
 	"gazetteer/document"
 	"gazetteer/index/bitset"
+	"gazetteer/index/damage"
 	"gazetteer/index/entry"
 	"gazetteer/index/semantic"
 	"gazetteer/index/tokens"
+
+	"github.com/blevesearch/bleve/v2/index/scorch"
+	"github.com/blevesearch/mmap-go"
+	segment "github.com/blevesearch/scorch_segment_api/v2"
 )
 
 // To derive the data of a large segment takes longer than anything else when an index is opened,
@@ -247,7 +248,7 @@ func storeSegment(d *SegmentData, name string, h embeddingsHeader) (*SegmentData
 func (l *Directory) readSegmentData(s *scorch.SegmentSnapshot) (d *SegmentData, why error, err error) {
 	name, h, err := embeddingsFile(s, l.lexicon)
 	if err != nil {
-		return nil, nil, NewDamageError("the file of segment %d: %v", s.Id(), err)
+		return nil, nil, damage.Errorf("the file of segment %d: %v", s.Id(), err)
 	}
 	if name != "" {
 		if d, why = mapSegment(name, h); why == nil {
@@ -276,7 +277,7 @@ func (l *Directory) prepareEmbeddings(s *scorch.SegmentSnapshot, d *SegmentData,
 	}
 	name, h, err := embeddingsFile(s, l.lexicon)
 	if err != nil {
-		return NewDamageError("the file of segment %d: %v", s.Id(), err)
+		return damage.Errorf("the file of segment %d: %v", s.Id(), err)
 	}
 	if name == "" {
 		return nil

@@ -58,20 +58,21 @@ func CountTerms(ctx context.Context, v *View, f entry.Field, typed string) (map[
 
 // EachTermWith calls f with the terms of a field that begin with a text, at most
 // maxNouns of each segment.
-func EachTermWith(ctx context.Context, v *View, of entry.Field, typed string, f func(segment int, s *scorch.SegmentSnapshot, dictionary segment.TermDictionary, term string) error) error {
+func EachTermWith(ctx context.Context, v *View, of entry.Field, typed string,
+	f func(segment int, s *scorch.SegmentSnapshot, dictionary segment.TermDictionary, term string) error) error {
 	for i, s := range v.snapshot.Segments() {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		dictionary, err := s.Segment().Dictionary(of.String())
+		dictionary, err := openDictionary(s, of.String())
 		if err != nil {
-			return NewDamageError("field %s of segment %d: %v", of, s.Id(), err)
+			return err
 		}
 		terms := dictionary.AutomatonIterator(nil, []byte(typed), prefixEnd(typed))
 		for range maxNouns {
 			term, err := terms.Next()
 			if err != nil {
-				return NewDamageError("field %s of segment %d: %v", of, s.Id(), err)
+				return damagedField(s, of.String(), err)
 			}
 			if term == nil {
 				break

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"gazetteer/index"
-	"gazetteer/index/view"
+	"gazetteer/index/damage"
 	"gazetteer/registry/audit"
 	"gazetteer/registry/audit/checkpoint"
 	"gazetteer/registry/audit/tiles"
@@ -299,7 +299,7 @@ func (c *checker) checkIndex(ctx context.Context, s *boltstore.Store) (err error
 		c.addProblem(remedyIndex, "the index is older than the deletions that the store has kept, or of another store")
 		return nil
 	}
-	if damage, ok := errors.AsType[*view.DamagedError](err); ok {
+	if damage, ok := errors.AsType[*damage.Error](err); ok {
 		c.addProblem(remedyIndex, "%v", damage)
 		return nil
 	}
