@@ -100,6 +100,8 @@ func askedAttribute(words []string) string {
 		return "definition meaning word"
 	case first == "who" && creators[next] != "":
 		return creators[next]
+	case first == "what" && slices.Contains(auxiliaries, next) && has("cost"):
+		return "price"
 	case asks && has(weatherWords):
 		return "weather forecast"
 	case first == "how" && (has("get") || has("go")) && has("to") && has("i we you one"):

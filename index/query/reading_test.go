@@ -56,6 +56,7 @@ func TestRequestParsing(t *testing.T) {
 		"look up the owner of a domain":    "search",
 		"the rules of chess in Portuguese": "pt",
 		"where is my umbrella delivery":    "track",
+		"what would a new roof cost":       "price",
 		"get the words from this scan":     "ocr",
 		"read the notes of a lecture":      "transcribe",
 		"tell my sister that we are late":  "message",

@@ -337,7 +337,7 @@ func isEnglish(w string) bool { return english.Lookup(w).Known() || len(english.
 
 var englishFunctionWords = sync.OnceValue(func() map[string]bool {
 	set := make(map[string]bool)
-	for w := range strings.FieldsSeq("the a an and or of to in on at for with from by is are was be my me i you your we our it this that what where when who how can do does not no please want need would like will have has some any all") {
+	for w := range strings.FieldsSeq("the a an and as come or of to in on at for with from by is are was be my me i you your we our it this that what where when who how can do does not no please want need would like will have has some any all") {
 		set[w] = true
 	}
 	return set
@@ -349,12 +349,7 @@ func lookupWord(language, word string) []string {
 	if m := table[word]; m != nil {
 		return m
 	}
-	for _, base := range baseForms(language, word) {
-		if m := table[base]; m != nil && m[0] != Nothing {
-			return m
-		}
-	}
-	return nil
+	return lookupBase(table, language, word)
 }
 
 // maxPhrase is the number of words of the longest expression that is translated as a whole.
@@ -502,9 +497,17 @@ func translateInflected(language string, table map[string][]string, stem, rest [
 	return nil
 }
 
-// baseForms returns the forms under which a dictionary may have an inflected word.
-func baseForms(language, word string) []string {
-	var bases []string
+// lookupBase returns the translations of an inflected word by one of the forms under which a dictionary
+// may have it, nil if the table has none of them. It allocates nothing.
+func lookupBase(table map[string][]string, language, word string) (found []string) {
+	var room [64]byte
+	try := func(stem, ending string) {
+		if found == nil {
+			if m := table[string(append(append(room[:0], stem...), ending...))]; m != nil && m[0] != Nothing {
+				found = m
+			}
+		}
+	}
 	add := func(endings, replacements string) {
 		for ending := range strings.FieldsSeq(endings) {
 			stem, ok := strings.CutSuffix(word, ending)
@@ -512,24 +515,25 @@ func baseForms(language, word string) []string {
 				continue
 			}
 			for r := range strings.FieldsSeq(replacements) {
-				bases = append(bases, stem+strings.Trim(r, "_"))
+				try(stem, strings.Trim(r, "_"))
 			}
 		}
 	}
 	switch language {
 	case German:
 		if utf8.RuneCountInString(word) > 3 {
-			bases = append(bases, word+"en", word+"n")
+			try(word, "en")
+			try(word, "n")
 		}
 		add("e t st et est te en", "en n _")
 		add("en n er e es em s ern", "_ e")
 		if rest, ok := strings.CutPrefix(word, "ge"); ok {
-			bases = append(bases, strings.TrimSuffix(rest, "t")+"en")
+			try(strings.TrimSuffix(rest, "t"), "en")
 		}
 	case Spanish:
 		for _, clitic := range []string{"melo", "nos", "me", "te", "le", "lo", "la", "se"} {
 			if stem, ok := strings.CutSuffix(word, clitic); ok && strings.HasSuffix(stem, "r") {
-				bases = append(bases, stem)
+				try(stem, "")
 			}
 		}
 		add("os as o a", "o a _")
@@ -538,7 +542,7 @@ func baseForms(language, word string) []string {
 	case Portuguese:
 		for _, clitic := range []string{"-me", "-nos", "-te", "-lhe", "-se", "-lo", "-la"} {
 			if stem, ok := strings.CutSuffix(word, clitic); ok {
-				bases = append(bases, stem)
+				try(stem, "")
 			}
 		}
 		add("os as o a", "o a _")
@@ -549,7 +553,7 @@ func baseForms(language, word string) []string {
 	case Italian:
 		for _, clitic := range []string{"melo", "mela", "ci", "mi", "ti", "vi", "gli", "lo", "la", "li", "le", "si", "ne"} {
 			if stem, ok := strings.CutSuffix(word, clitic); ok && strings.HasSuffix(stem, "r") {
-				bases = append(bases, stem+"e")
+				try(stem, "e")
 			}
 		}
 		add("i e a o", "o a e")
@@ -562,5 +566,5 @@ func baseForms(language, word string) []string {
 		add("is it issons issez", "ir re")
 		add("aux", "al")
 	}
-	return bases
+	return found
 }
