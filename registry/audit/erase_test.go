@@ -144,6 +144,11 @@ func TestErasureDoesNotWaitForSignature(t *testing.T) {
 			if e, err := h.log.Entry(t.Context(), 3); err != nil || !e.Erased || e.Leaf != nil {
 				t.Errorf("the erased leaf: %+v, %v", e, err)
 			}
+			// A stranger learns that all is right but the declaration.
+			r, err := tiles.Verify(t.Context(), h.log.File, h.verifier(), before)
+			if undeclared, ok := errors.AsType[*tiles.UndeclaredError](err); !ok || *undeclared != (tiles.UndeclaredError{File: "tile/entries/000.p/10", Leaf: 3, Leaves: 2}) || errors.Is(err, tiles.ErrDamaged) || r.Older != 1 {
+				t.Errorf("verified by a stranger: %+v, %v", r, err)
+			}
 			h.shut()
 			h.checkUndeclared(2)
 

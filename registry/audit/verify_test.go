@@ -124,7 +124,7 @@ func TestVerifyTampered(t *testing.T) {
 		}, "tile/entries/002.p/189 is not a bundle of 189 leaves: it ends after 188"},
 		{"a leaf emptied, as if it were erased", func() {
 			bundle("tile/entries/001", func(l [][]byte) [][]byte { l[44] = nil; return l })
-		}, "tile/entries/001 has no content for leaf 300, and no leaf of an erasure names it: it was removed"},
+		}, "erased-undeclared: tile/entries/001 has no content for leaf 300, and no leaf of an erasure names it; 1 in all"},
 		{"two leaves exchanged", func() {
 			bundle("tile/entries/000", func(l [][]byte) [][]byte { l[7], l[8] = l[8], l[7]; return l })
 		}, "tile/entries/000 has another leaf 7"},

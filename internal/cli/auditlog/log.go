@@ -333,6 +333,9 @@ func (a *verbs) verifyLog(ctx context.Context, s *logSource, args, older []strin
 		r, err = audit.VerifyDir(ctx, s.place, nil, verifier, checkpoints...)
 	}
 	if err != nil {
+		if _, undeclared := errors.AsType[*tiles.UndeclaredError](err); undeclared {
+			return classifyError(fmt.Errorf("%s is not verified: %w", s.place, err))
+		}
 		return classifyError(fmt.Errorf("%s is invalid: %w", s.place, err))
 	}
 	answer, err := s.checkCosignatures(r.Checkpoint, r.Signed)

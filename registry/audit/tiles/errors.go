@@ -1,6 +1,9 @@
 package tiles
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // Errors of reading and verifying a log. Test with errors.Is.
 var (
@@ -29,3 +32,20 @@ func (e *DamagedError) Error() string {
 }
 
 func (e *DamagedError) Unwrap() error { return ErrDamaged }
+
+// An UndeclaredError says that leaves have no content and that no leaf of an erasure names them. A log
+// that cannot sign at the moment erases the content of a record first, and declares that with its next
+// checkpoint; from the outside, such a leaf looks like one that was removed.
+type UndeclaredError struct {
+	File   string // of the first one, in the layout
+	Leaf   int64  // the first one
+	Leaves int64  // how many there are
+}
+
+// Code is the stable code of the error.
+func (e *UndeclaredError) Code() string { return "erased-undeclared" }
+
+func (e *UndeclaredError) Error() string {
+	return fmt.Sprintf("%s: %s has no content for leaf %d, and no leaf of an erasure names it; %d in all, and everything else is right: they are erased and not yet declared, or were removed. "+
+		"Verify again after the next checkpoint, which has to declare them", e.Code(), e.File, e.Leaf, e.Leaves)
+}

@@ -20,24 +20,31 @@ type Report struct {
 	// Undeclared is how many of them no leaf declares as erased yet. See [VerifyOwn].
 	Undeclared int64
 	Older      int // earlier checkpoints that the tree contains
+
+	undeclared int64 // the first undeclared leaf
 }
 
 // Verify checks a whole log from its files: that the checkpoint is signed with the key, that every
 // leaf has its hash in the tree, that another leaf declares each leaf without content as erased,
 // that every hash of the tree follows from the ones below it up to the signed root, and that the
 // tree contains each of the older checkpoints of the same log, which must be signed, too. The error
-// names the first wrong file; it matches [ErrContradiction] for an older checkpoint.
+// names the first wrong file; it matches [ErrContradiction] for an older checkpoint. It is an
+// [*UndeclaredError] if all is right except that no leaf declares the erasure of some.
 func Verify(ctx context.Context, files Files, verifier note.Verifier, older ...[]byte) (Report, error) {
-	return verify(ctx, files, false, verifier, older)
+	r, err := verify(ctx, files, verifier, older)
+	if err == nil && r.Undeclared > 0 {
+		err = &UndeclaredError{File: Name(At(EntriesLevel, r.undeclared/Width, r.N)), Leaf: r.undeclared, Leaves: r.Undeclared}
+	}
+	return r, err
 }
 
 // VerifyOwn is [Verify] for the files of the log's operator. It accepts leaves without content that
 // no leaf declares as erased, and counts them: the log declares them with its next signature.
 func VerifyOwn(ctx context.Context, files Files, verifier note.Verifier, older ...[]byte) (Report, error) {
-	return verify(ctx, files, true, verifier, older)
+	return verify(ctx, files, verifier, older)
 }
 
-func verify(ctx context.Context, files Files, own bool, verifier note.Verifier, older [][]byte) (Report, error) {
+func verify(ctx context.Context, files Files, verifier note.Verifier, older [][]byte) (Report, error) {
 	signed, err := files(ctx, CheckpointFile)
 	if err != nil {
 		return Report{}, fmt.Errorf("verify: %w", err)
@@ -50,7 +57,7 @@ func verify(ctx context.Context, files Files, own bool, verifier note.Verifier, 
 	if head.N > MaxLeaves {
 		return r, fmt.Errorf("verify %s: a log of %d leaves is more than this program can check", CheckpointFile, head.N)
 	}
-	v := verification{ctx: ctx, files: files, own: own, size: head.N, gone: map[int64]bool{}}
+	v := verification{ctx: ctx, files: files, size: head.N, gone: map[int64]bool{}}
 	if err := v.checkLeaves(&r); err != nil {
 		return r, fmt.Errorf("verify: %w", err)
 	}
@@ -80,7 +87,6 @@ func verify(ctx context.Context, files Files, own bool, verifier note.Verifier, 
 type verification struct {
 	ctx   context.Context // of the one call of Verify
 	files Files
-	own   bool // undeclared erasures are accepted
 	size  int64
 	roots []tlog.Hash    // of the full tiles of the level before
 	gone  map[int64]bool // leaves without content, until a later leaf declares the erasure
@@ -106,15 +112,10 @@ func (v *verification) checkLeaves(r *Report) error {
 			return err
 		}
 	}
-	if len(v.gone) > 0 && !v.own {
-		first := slices.Min(slices.Collect(maps.Keys(v.gone)))
-		return &DamagedError{
-			File: Name(At(EntriesLevel, first/Width, v.size)),
-			Problem: fmt.Sprintf("has no content for leaf %d, and no leaf of an erasure names it: it was removed, or the log declares its erasure with the next checkpoint",
-				first),
-		}
-	}
 	r.Undeclared = int64(len(v.gone))
+	if len(v.gone) > 0 {
+		r.undeclared = slices.Min(slices.Collect(maps.Keys(v.gone)))
+	}
 	r.Erased = v.erased + r.Undeclared
 	return nil
 }
