@@ -37,17 +37,24 @@ func (h *testServer) openSilentLog() (dir string) {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	h.answers.Log, err = audit.Open(h.t.Context(), audit.Options{Dir: dir, Store: h.store, Key: audittest.NewKey(h.t, "registry.example/log"), Lock: &lock})
+	h.openLogIn(dir, &lock)
+	return dir
+}
+
+// openLogIn gives the server a transparency log in a directory.
+func (h *testServer) openLogIn(dir string, lock *audit.Cosigner) {
+	h.t.Helper()
+	log, err := audit.Open(h.t.Context(), audit.Options{Dir: dir, Store: h.store, Key: audittest.NewKey(h.t, "registry.example/log"), Lock: lock})
 	if err != nil {
 		h.t.Fatal(err)
 	}
+	h.answers.Log = log
 	h.t.Cleanup(func() {
-		if err := h.answers.Log.Close(); err != nil {
+		if err := log.Close(); err != nil {
 			h.t.Error(err)
 		}
 	})
-	h.runUntilEnd("follow the store into the log", h.answers.Log.Run)
-	return dir
+	h.runUntilEnd("follow the store into the log", log.Run)
 }
 
 // awaitLogStatus waits until the log has a status.
