@@ -9,7 +9,7 @@ export CGO_ENABLED ?= 0
 export GOFLAGS ?= -tags=nomsgpack
 
 .DEFAULT_GOAL := help
-.PHONY: help run build install tools test lint format vet tests tooltests installed browser demo lighthouse bench soak
+.PHONY: help run build install package tools test lint format vet tests tooltests installed browser demo lighthouse bench soak
 
 help: ## what each target does
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-10s %s\n", $$1, $$2}'
@@ -27,6 +27,9 @@ tools: ## build bin/gazetteer-bench, which measures search
 
 install: ## install gazetteer and gazlint where go installs programs
 	$(GO) install -trimpath -buildvcs=auto ./cmd/gazetteer ./cmd/gazlint
+
+package: ## write dist/: archives with programs for Linux and macOS, and their checksums
+	@.ci/package
 
 # The network is waited for while the linters work.
 test: ## everything the gate runs

@@ -155,6 +155,16 @@ func TestReadmeCommands(t *testing.T) {
 	if n := len(printed); n == 0 || n > 30 || !strings.HasPrefix(printed[n-1], "Stop with Ctrl-C") {
 		t.Errorf("the demo prints %d lines, want an invitation within 30:\n%s", n, strings.Join(printed, "\n"))
 	}
+	// The first lines of README.md show a command with its output; only the AIR ID differs each time.
+	sample := regexp.MustCompile(`(?m)^    \$ (.+)\n((?:    .+\n)+)`).FindStringSubmatch(before)
+	if sample == nil {
+		t.Fatal("README.md does not begin with a command and its output")
+	}
+	airIDs := regexp.MustCompile(`AIR-[0-9A-Z-]+`)
+	want := airIDs.ReplaceAllString(strings.ReplaceAll(regexp.MustCompile("(?m)^    ").ReplaceAllString(sample[2], ""), "127.0.0.1:8080", shell.address), "AIR-")
+	if got := airIDs.ReplaceAllString(shell.runBlock(ctx, "export PATH=\"$PWD/bin:$PATH\" GAZETTEER_DATA_DIR=demo-data\n"+sample[1]), "AIR-"); !strings.HasPrefix(got, want) {
+		t.Errorf("%s prints\n%s\nREADME.md shows\n%s", sample[1], got, want)
+	}
 	wanted := [][]string{
 		{"reservations.acme.test", "Demo concierge"},
 		{"state     offered\n", "counter   The table is free.", "price     5.00 EUR\n", "accept    at 4.00 EUR\n", "state     closed_accepted\n", "  closed_accepted   4 messages\n"},

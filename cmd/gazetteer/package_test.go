@@ -1,0 +1,105 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"gazetteer/internal/need"
+)
+
+// TestPackage packs this program as .ci/package packs one that it has built, and runs what it
+// unpacks in a bare directory.
+func TestPackage(t *testing.T) {
+	t.Parallel()
+	for _, program := range []string{"bash", "tar", "gzip", "sha256sum"} {
+		need.Program(t, program)
+	}
+	program, err := filepath.Abs(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	runIn := func(dir string, environment []string, name string, args ...string) string {
+		t.Helper()
+		c := exec.CommandContext(t.Context(), name, args...)
+		c.Dir, c.Env = dir, environment
+		var complaints bytes.Buffer
+		c.Stderr = &complaints
+		out, err := c.Output()
+		if err != nil {
+			t.Fatalf("%s: %v\n%s%s", c, err, out, &complaints)
+		}
+		return string(out)
+	}
+	built, out := t.TempDir(), t.TempDir()
+	programs := filepath.Join(built, "linux-amd64")
+	if err := os.Mkdir(programs, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(programs, "gazlint"), []byte("#!/bin/sh\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(program, filepath.Join(programs, "gazetteer")); err != nil {
+		t.Fatal(err)
+	}
+	runIn("../..", append(os.Environ(), "BUILT="+built, "OUT="+out, "VERSION=v1.2.3", "SOURCE_DATE_EPOCH=1767312000", "LEVEL=1"), ".ci/package", "linux/amd64")
+	const name = "gazetteer-1.2.3-linux-amd64"
+
+	bare := t.TempDir()
+	environment := []string{"PATH=/usr/bin:/bin", "HOME=" + bare}
+	runIn(out, environment, "sha256sum", "--check", "--strict", "SHA256SUMS")
+	var list []string
+	times := map[string]bool{}
+	for line := range strings.Lines(runIn(out, environment, "tar", "--full-time", "--utc", "--numeric-owner", "-tvzf", name+".tar.gz")) {
+		fields := strings.Fields(line) // mode, owner, size, date, time, name
+		if len(fields) != 6 || fields[1] != "0/0" {
+			t.Fatalf("the archive has the entry %q", line)
+		}
+		list = append(list, strings.TrimSuffix(fields[5], "/"))
+		times[fields[3]+fields[4]] = true
+	}
+	// Nothing of the machine that packs is in the archive, so that others get the same bytes.
+	if !slices.IsSortedFunc(list, func(a, b string) int { return slices.Compare(strings.Split(a, "/"), strings.Split(b, "/")) }) || len(times) != 1 || !times["2026-01-0200:00:00"] {
+		t.Errorf("the archive is in the order %q, with the times %v", list, times)
+	}
+	for _, file := range []string{"gazetteer", "gazlint", "gazetteer.service", "config.toml", "README.md", "CHANGELOG.md", "LICENSE", "LICENSES-OF-DEPENDENCIES", "docs/operating.md"} {
+		if !slices.Contains(list, name+"/"+file) {
+			t.Errorf("the archive has no %s: %q", file, list)
+		}
+	}
+	runIn(out, environment, "tar", "-xzf", name+".tar.gz", "-C", bare)
+	unpacked := filepath.Join(bare, name)
+	if text := runIn(unpacked, environment, "./gazetteer", "version"); !strings.HasPrefix(text, "gazetteer ") {
+		t.Errorf("version: %s", text)
+	}
+	// The configuration of the archive is valid: the program reads it.
+	if text := runIn(unpacked, environment, "sh", "-c", "./gazetteer --config config.toml --set listen=127.0.0.1:1 services 2>&1; test $? = 4"); !strings.Contains(text, "there is no data in the directory data") {
+		t.Errorf("services: %s", text)
+	}
+	licences, err := os.ReadFile(filepath.Join(unpacked, "LICENSES-OF-DEPENDENCIES"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	modules, err := os.ReadFile("../../docs/dependencies.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, module := range []string{"github.com/spf13/cobra", "go.etcd.io/bbolt", "github.com/gin-gonic/gin"} {
+		if !bytes.Contains(licences, []byte("\n"+module+" v")) || !bytes.Contains(modules, []byte(module)) {
+			t.Errorf("the archive has no licence of %s", module)
+		}
+	}
+	unit, err := os.ReadFile(filepath.Join(unpacked, "gazetteer.service"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"Type=notify", "ExecStart=/usr/local/bin/gazetteer serve --config /etc/gazetteer/config.toml --data-dir /var/lib/gazetteer/data", "StartLimitIntervalSec=0"} {
+		if !strings.Contains(string(unit), "\n"+line+"\n") {
+			t.Errorf("gazetteer.service has no line %q", line)
+		}
+	}
+}
