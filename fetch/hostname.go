@@ -102,7 +102,10 @@ func CheckHost(name string) (string, error) {
 func nameProblem(err error) string {
 	text := strings.TrimPrefix(err.Error(), "idna: ")
 	if character, ok := strings.CutPrefix(text, "disallowed rune "); ok {
-		return "it holds the character " + character + ", which a domain name must not contain"
+		if character == "U+0020" {
+			return "it contains a space"
+		}
+		return "it contains the character " + character + ", which a domain name must not contain"
 	}
 	if label, ok := strings.CutPrefix(text, "invalid label "); ok {
 		return "its part " + label + " is not a label of a domain name"

@@ -31,6 +31,7 @@ type homeView struct {
 	Changed    []changeView
 	Agents     []homeAgent
 	AgentTotal int
+	Hosts      int
 	States     []censuspages.Figure // hosts by state
 	Verbs      []index.VerbCount
 	Programs   []programView // that search
@@ -46,6 +47,7 @@ type homeContents struct {
 	examples   []string
 	agents     []homeAgent
 	total      int // agents
+	hosts      int
 	states     []censuspages.Figure
 	categories []census.CategoryCount
 	newest     []answer.ServiceSummary
@@ -113,7 +115,7 @@ func (p *Pages) readHomeLists(ctx context.Context, v *homeContents) error {
 		return err
 	}
 	if s.Hosts > 0 {
-		v.states = censuspages.StateFigures(s)
+		v.hosts, v.states = int(s.Hosts), censuspages.StateFigures(s)
 	}
 	for _, row := range s.Table("category").Rows {
 		v.categories = append(v.categories, census.CategoryCount{Name: row.Feature.Value, Services: s.Features[row.Feature]})
@@ -182,7 +184,7 @@ func (p *Pages) homePage(c *gin.Context) (frame.WebPage, error) {
 	}
 	v := homeView{
 		Figures: home.figures, Visited: p.MomentOf(home.figures.Visited), Examples: home.examples, Verbs: home.verbs,
-		States: home.states, Agents: home.agents, AgentTotal: home.total, Programs: searchPrograms(p.BaseAddress),
+		Hosts: home.hosts, States: home.states, Agents: home.agents, AgentTotal: home.total, Programs: searchPrograms(p.BaseAddress),
 	}
 	for _, n := range home.categories {
 		if n.Name != testCategory && len(v.Categories) < homeCategories {

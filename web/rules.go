@@ -111,8 +111,8 @@ type ruleView struct {
 
 // bases describes the basis of a rule.
 var bases = map[string]string{
-	"must":     "The draft demands it.",
-	"should":   "The draft recommends it.",
+	"must":     "The draft requires it.",
+	"should":   "The draft advises it.",
 	"may":      "The draft allows a reader to refuse it.",
 	"inferred": "The draft leaves it open; this is how it is read here.",
 	"own":      "This is a rule of Gazetteer, not of a draft.",

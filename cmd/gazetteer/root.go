@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -71,5 +72,28 @@ Exit codes: 0 done, 1 not found or findings, 2 usage, 3 network or server,
 	root.AddCommand(altar.Commands(a)...)
 	root.AddCommand(a.VersionCommand())
 	root.AddCommand(a.DocumentCommands()...)
+	groupCommands(root)
 	return root
+}
+
+// commandGroups order the commands in the help by what a reader wants to do.
+var commandGroups = []struct{ title, commands string }{
+	{"Find services and agents:", "search find show services verbs agents resolve changes mcp"},
+	{"Run an agent:", "agent send inbox thread envelope log"},
+	{"Publish a service:", "init validate diff convert explain crawl-log opt-out opt-in"},
+	{"Call tools:", "tool contracts altar"},
+	{"Run a server:", "demo serve crawl crawler registry census backup restore check compact"},
+}
+
+func groupCommands(root *cobra.Command) {
+	for _, g := range commandGroups {
+		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
+		for name := range strings.FieldsSeq(g.commands) {
+			for _, c := range root.Commands() {
+				if c.Name() == name {
+					c.GroupID = g.title
+				}
+			}
+		}
+	}
 }

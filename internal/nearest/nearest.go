@@ -18,7 +18,7 @@ const maxWord = 100
 
 // findNearest returns up to three of the names that are close to word, the closest first: one error
 // in a word of up to four letters, two in a longer one, letter case aside. A name that begins with
-// a word of three letters or more is close, too.
+// a word of three letters or more is close, too. Two neighbouring letters that are swapped are one error.
 func findNearest(word string, names []string) []string {
 	if word == "" || len(word) > maxWord {
 		return nil
@@ -38,7 +38,11 @@ func findNearest(word string, names []string) []string {
 			continue
 		}
 		candidate := strings.ToLower(name)
-		switch d := levenshtein.ComputeDistance(lower, candidate); {
+		d := levenshtein.ComputeDistance(lower, candidate)
+		if d == 2 && isSwap(lower, candidate) {
+			d = 1
+		}
+		switch {
 		case d <= reach:
 			found = append(found, match{name, d})
 		case len(lower) >= 3 && strings.HasPrefix(candidate, lower):
@@ -51,6 +55,21 @@ func findNearest(word string, names []string) []string {
 		out = append(out, m.name)
 	}
 	return out
+}
+
+// isSwap reports whether swapping two neighbouring letters turns one word into the other.
+func isSwap(a, b string) bool {
+	x, y := []rune(a), []rune(b)
+	if len(x) != len(y) {
+		return false
+	}
+	for i := range len(x) - 1 {
+		if x[i] != y[i] {
+			x[i], x[i+1] = x[i+1], x[i]
+			return slices.Equal(x, y)
+		}
+	}
+	return false
 }
 
 // Question returns "did you mean X or Y?" for the names close to word, and "" when none is, or when

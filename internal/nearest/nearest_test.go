@@ -8,7 +8,7 @@ import (
 func TestFind(t *testing.T) {
 	names := []string{"finance", "food", "travel", "search", "serve", "crawler.workers", "BOOK"}
 	for word, want := range map[string]string{
-		"finanace": "finance", "serach": "search", "crawler.worker": "crawler.workers", "book": "BOOK", "BOKO": "",
+		"finanace": "finance", "serach": "search", "crawler.worker": "crawler.workers", "book": "BOOK", "BOKO": "BOOK", "fodo": "food", "oodf": "", "OBOK": "BOOK", "KOOB": "",
 		"trav": "travel", "tr": "", "": "", "foof": "food", strings.Repeat("x", 1000): "", "zebra": "",
 	} {
 		if got := strings.Join(findNearest(word, names), " "); got != want {

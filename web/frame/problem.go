@@ -76,7 +76,7 @@ func (f *Frame) problemOf(err error, building bool) *Problem {
 		return &Problem{
 			Status: http.StatusNotFound, Title: "There is no such page",
 			What:  "Perhaps the address was cut short.",
-			Help:  "These are places to begin:",
+			Help:  "Start here:",
 			Links: append([]Link{SearchLink, {"Services", "/services"}, {"Verbs", "/verbs"}, {"Agents", "/agents"}}, f.links...),
 		}
 	}

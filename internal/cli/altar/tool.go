@@ -92,7 +92,10 @@ func (v *verbs) listToolsCommand() *cobra.Command {
 					return v.PrintJSON(raw, err)
 				}
 				for _, t := range tools {
-					fmt.Fprintf(v.Out, "%-30s %s\n", t.Name, format.Visible(describeTool(t)))
+					fmt.Fprintf(v.Out, "%s\n", format.Visible(t.Name+" "+describeParameters(t)))
+					if t.Description != "" {
+						fmt.Fprintf(v.Out, "  %s\n", format.Visible(t.Description))
+					}
 				}
 				if len(tools) == 0 {
 					fmt.Fprintln(v.Err, "no tools: no connected runtime executes a contract that you may call")
@@ -105,7 +108,8 @@ func (v *verbs) listToolsCommand() *cobra.Command {
 	return c
 }
 
-func describeTool(t toolhost.Tool) string {
+// describeParameters lists the parameters of a tool; a star marks those that are required.
+func describeParameters(t toolhost.Tool) string {
 	var parts []string
 	for _, p := range t.Parameters {
 		mark := ""
@@ -117,9 +121,6 @@ func describeTool(t toolhost.Tool) string {
 	text := "(" + strings.Join(parts, ", ") + ")"
 	if t.Confirm {
 		text += " needs --yes"
-	}
-	if t.Description != "" {
-		text += " " + t.Description
 	}
 	return text
 }

@@ -3,9 +3,11 @@ package crawl
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -62,6 +64,9 @@ func (a *verbs) printCrawlLog(ctx context.Context, c *cli.Client, host string, l
 		query.Set("limit", strconv.Itoa(min(100, limit-shown)))
 		var page crawlLogPage
 		if _, err := c.GetJSON(ctx, "/api/v1/services/"+url.PathEscape(host)+"/crawl-log?"+query.Encode(), &page); err != nil {
+			if e, ok := errors.AsType[*exit.Error](err); ok && e.Code == exit.NotFound && strings.HasPrefix(err.Error(), "nothing is known of") {
+				return exit.NotFoundf("nothing is known of %s\nTo have it visited: %s\nThe known services: %s", host, a.FormatCommand("crawl "+cli.QuoteForShell(host)), a.FormatCommand("services"))
+			}
 			return err
 		}
 		for _, v := range page.Visits {
