@@ -499,72 +499,96 @@ func translateInflected(language string, table map[string][]string, stem, rest [
 
 // lookupBase returns the translations of an inflected word by one of the forms under which a dictionary
 // may have it, nil if the table has none of them. It allocates nothing.
-func lookupBase(table map[string][]string, language, word string) (found []string) {
+func lookupBase(table map[string][]string, language, word string) []string {
+	rules := inflections[language]
+	if rules == nil {
+		return nil
+	}
+	if m := rules.lookupVerb(table, word); m != nil {
+		return m
+	}
+	for _, r := range rules.endings {
+		stem, ok := strings.CutSuffix(word, r.ending)
+		if !ok || utf8.RuneCountInString(stem) < 3 {
+			continue
+		}
+		for _, replacement := range r.replacements {
+			if m := lookupJoined(table, stem, replacement); m != nil {
+				return m
+			}
+		}
+	}
+	if rest, ok := strings.CutPrefix(word, "ge"); ok && language == German {
+		return lookupJoined(table, strings.TrimSuffix(rest, "t"), "en")
+	}
+	return nil
+}
+
+// lookupJoined returns the translations of a stem with an ending, nil if the table has none.
+func lookupJoined(table map[string][]string, stem, ending string) []string {
 	var room [64]byte
-	try := func(stem, ending string) {
-		if found == nil {
-			if m := table[string(append(append(room[:0], stem...), ending...))]; m != nil && m[0] != Nothing {
-				found = m
+	if m := table[string(append(append(room[:0], stem...), ending...))]; m != nil && m[0] != Nothing {
+		return m
+	}
+	return nil
+}
+
+// An inflection is what a language adds to the form of a dictionary.
+type inflection struct {
+	endings []endingRule
+	added   []string // what the stem of a verb takes
+	clitics []string // pronouns after a verb that ends in r
+	restore string   // what the verb loses before them
+}
+
+// An endingRule replaces an ending by those of dictionary forms.
+type endingRule struct {
+	ending       string
+	replacements []string
+}
+
+// lookupVerb returns the translations of the stem of a verb, or of a verb with a pronoun behind it.
+func (l *inflection) lookupVerb(table map[string][]string, word string) []string {
+	for _, added := range l.added {
+		if m := lookupJoined(table, word, added); m != nil && utf8.RuneCountInString(word) > 3 {
+			return m
+		}
+	}
+	for _, clitic := range l.clitics {
+		if stem, ok := strings.CutSuffix(word, clitic); ok && (clitic[0] == '-' || strings.HasSuffix(stem, "r")) {
+			if m := lookupJoined(table, stem, l.restore); m != nil {
+				return m
 			}
 		}
 	}
-	add := func(endings, replacements string) {
-		for ending := range strings.FieldsSeq(endings) {
-			stem, ok := strings.CutSuffix(word, ending)
-			if !ok || utf8.RuneCountInString(stem) < 3 {
-				continue
-			}
-			for r := range strings.FieldsSeq(replacements) {
-				try(stem, strings.Trim(r, "_"))
-			}
+	return nil
+}
+
+// endings returns a rule for each ending of pairs of endings and their replacements; "_" is none.
+func endings(pairs ...string) (rules []endingRule) {
+	for i := 0; i < len(pairs); i += 2 {
+		replacements := strings.Fields(pairs[i+1])
+		for k, r := range replacements {
+			replacements[k] = strings.Trim(r, "_")
+		}
+		for ending := range strings.FieldsSeq(pairs[i]) {
+			rules = append(rules, endingRule{ending, replacements})
 		}
 	}
-	switch language {
-	case German:
-		if utf8.RuneCountInString(word) > 3 {
-			try(word, "en")
-			try(word, "n")
-		}
-		add("e t st et est te en", "en n _")
-		add("en n er e es em s ern", "_ e")
-		if rest, ok := strings.CutPrefix(word, "ge"); ok {
-			try(strings.TrimSuffix(rest, "t"), "en")
-		}
-	case Spanish:
-		for _, clitic := range []string{"melo", "nos", "me", "te", "le", "lo", "la", "se"} {
-			if stem, ok := strings.CutSuffix(word, clitic); ok && strings.HasSuffix(stem, "r") {
-				try(stem, "")
-			}
-		}
-		add("os as o a", "o a _")
-		add("es s", "_")
-		add("o as a amos an e es en emos imos ando iendo ado ido é ó", "ar er ir")
-	case Portuguese:
-		for _, clitic := range []string{"-me", "-nos", "-te", "-lhe", "-se", "-lo", "-la"} {
-			if stem, ok := strings.CutSuffix(word, clitic); ok {
-				try(stem, "")
-			}
-		}
-		add("os as o a", "o a _")
-		add("ões ães", "ão")
-		add("es s", "_")
-		add("is", "l")
-		add("o as a amos am e es em emos imos ando endo indo ado ido ei ou i eu iu", "ar er ir")
-	case Italian:
-		for _, clitic := range []string{"melo", "mela", "ci", "mi", "ti", "vi", "gli", "lo", "la", "li", "le", "si", "ne"} {
-			if stem, ok := strings.CutSuffix(word, clitic); ok && strings.HasSuffix(stem, "r") {
-				try(stem, "e")
-			}
-		}
-		add("i e a o", "o a e")
-		add("chi che", "co ca")
-		add("ghi ghe", "go ga")
-		add("o i a e iamo ano ono ando endo ato uto ito ami imi", "are ere ire")
-	case French:
-		add("es s x", "_")
-		add("e es ons ez ent é ée és ées er", "er ir re")
-		add("is it issons issez", "ir re")
-		add("aux", "al")
-	}
-	return found
+	return rules
+}
+
+// inflections are those of the languages in Latin letters.
+var inflections = map[string]*inflection{
+	German: {endings("e t st et est te en", "en n _", "en n er e es em s ern", "_ e"), strings.Fields("en n"), nil, ""},
+	Spanish: {endings("os as o a", "o a _", "es s", "_",
+		"o as a amos an e es en emos imos ando iendo ado ido é ó", "ar er ir"),
+		nil, strings.Fields("melo nos me te le lo la se"), ""},
+	Portuguese: {endings("os as o a", "o a _", "ões ães", "ão", "es s", "_", "is", "l",
+		"o as a amos am e es em emos imos ando endo indo ado ido ei ou i eu iu", "ar er ir"),
+		nil, strings.Fields("-me -nos -te -lhe -se -lo -la"), ""},
+	Italian: {endings("i e a o", "o a e", "chi che", "co ca", "ghi ghe", "go ga",
+		"o i a e iamo ano ono ando endo ato uto ito ami imi", "are ere ire"),
+		nil, strings.Fields("melo mela ci mi ti vi gli lo la li le si ne"), "e"},
+	French: {endings("es s x", "_", "e es ons ez ent é ée és ées er", "er ir re", "is it issons issez", "ir re", "aux", "al"), nil, nil, ""},
 }
