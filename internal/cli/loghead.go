@@ -18,8 +18,8 @@ import (
 	"gazetteer/api/air"
 	"gazetteer/internal/exit"
 	"gazetteer/internal/privatefile"
-	"gazetteer/registry/audit"
 	"gazetteer/registry/audit/checkpoint"
+	"gazetteer/registry/audit/proof"
 
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
@@ -238,7 +238,7 @@ func (a *App) CheckLogged(ctx context.Context, c *Client, airID string, logged *
 	if err != nil || h == nil || logged == nil {
 		return "", err
 	}
-	promise, err := audit.ParsePromise([]byte(logged.Promise), h.verifier)
+	promise, err := proof.ParsePromise([]byte(logged.Promise), h.verifier)
 	if err != nil {
 		return "", exit.NotFoundf("%s: %v", h.Log, err)
 	}
@@ -270,7 +270,7 @@ func (a *App) followPromises(ctx context.Context, c *Client, h *LogHead) error {
 	var open []string
 	var broken error
 	for _, signed := range h.Promises {
-		promise, err := audit.ParsePromise([]byte(signed), h.verifier)
+		promise, err := proof.ParsePromise([]byte(signed), h.verifier)
 		if err != nil {
 			return exit.Dataf("%s contains a promise that cannot be used: %v", h.path, err)
 		}
@@ -297,7 +297,7 @@ func (a *App) followPromises(ctx context.Context, c *Client, h *LogHead) error {
 }
 
 // isKept reports whether the log proves that it contains the leaf of a promise.
-func (a *App) isKept(ctx context.Context, c *Client, h *LogHead, promise audit.Promise) (bool, error) {
+func (a *App) isKept(ctx context.Context, c *Client, h *LogHead, promise proof.Promise) (bool, error) {
 	entries, err := FetchLogEntries(ctx, c, promise.Key)
 	if err != nil {
 		return false, err

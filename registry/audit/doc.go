@@ -5,7 +5,7 @@
 // Start with [Open] and [Log.Run], which follow a store and build the tree. [Log.Checkpoint],
 // [Log.Prove] and [Log.Answer] publish it. [VerifyDir] checks a directory of a log,
 // [Cosigners] ask witnesses to cosign its checkpoints. Package tiles checks a log from its files
-// alone, and package witness is such a witness.
+// alone, package proof what a log has given to somebody; package witness is such a witness.
 //
 // # Leaves
 //

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"gazetteer/registry/audit/checkpoint"
+	"gazetteer/registry/audit/proof"
 	"gazetteer/registry/audit/tiles"
 
 	"golang.org/x/mod/sumdb/tlog"
@@ -165,8 +166,8 @@ func TestHTTPProofs(t *testing.T) {
 	if err := tlog.CheckTree(consistency.Hashes, consistency.New, h.log.Head().Hash, old.N, old.Hash); err != nil {
 		t.Error(err)
 	}
-	proof := h.serve("GET", "/proof?index=42").Body.Bytes()
-	if p, _, err := CheckProof(proof, []byte(inclusion.Entry.Leaf), h.verifier()); err != nil || p.Size != 400 {
+	text := h.serve("GET", "/proof?index=42").Body.Bytes()
+	if p, _, err := proof.Check(text, []byte(inclusion.Entry.Leaf), h.verifier()); err != nil || p.Size != 400 {
 		t.Errorf("%+v, %v", p, err)
 	}
 	h.shut()

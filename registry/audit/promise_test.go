@@ -7,6 +7,7 @@ import (
 
 	"gazetteer/registry/audit/audittest"
 	"gazetteer/registry/audit/checkpoint"
+	"gazetteer/registry/audit/proof"
 	"gazetteer/store"
 
 	"golang.org/x/mod/sumdb/note"
@@ -30,7 +31,7 @@ func TestPromise(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := ParsePromise(signed, h.verifier())
+	p, err := proof.ParsePromise(signed, h.verifier())
 	if err != nil || p.Key != r.Key || p.Origin != origin || p.By.Sub(p.Issued) != promiseDelay {
 		t.Errorf("%+v %v", p, err)
 	}
@@ -45,13 +46,13 @@ func TestPromise(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ParsePromise(signed, other); err == nil {
+	if _, err := proof.ParsePromise(signed, other); err == nil {
 		t.Error("a promise of another key was taken")
 	}
-	if _, err := ParsePromise([]byte(strings.Replace(string(signed), "0001/", "0002/", 1)), h.verifier()); err == nil {
+	if _, err := proof.ParsePromise([]byte(strings.Replace(string(signed), "0001/", "0002/", 1)), h.verifier()); err == nil {
 		t.Error("a changed promise was taken")
 	}
-	if _, err := ParsePromise(h.checkpoint(), h.verifier()); err == nil {
+	if _, err := proof.ParsePromise(h.checkpoint(), h.verifier()); err == nil {
 		t.Error("a checkpoint was taken for a promise")
 	}
 	if _, err := checkpoint.Parse(signed, h.verifier()); err == nil {

@@ -1,59 +1,48 @@
 package audit
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"iter"
-	"strings"
 
 	"gazetteer/protocol"
 	"gazetteer/registry/audit/checkpoint"
+	"gazetteer/registry/audit/proof"
 	"gazetteer/registry/audit/tiles"
 
-	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// An InclusionProof shows that a tree contains a leaf; tlog.CheckRecord checks it with the root of the tree.
-type InclusionProof struct {
-	Index  int64
-	Size   int64 // of the tree
-	Leaf   tlog.Hash
-	Hashes tlog.RecordProof // from the leaf's sibling upwards
-}
-
 // Prove proves that the tree of the given size contains the leaf at index. The size must not exceed
 // that of the newest checkpoint. Prove checks the proof before it returns it.
-func (l *Log) Prove(ctx context.Context, index, size int64) (_ InclusionProof, err error) {
+func (l *Log) Prove(ctx context.Context, index, size int64) (_ proof.Inclusion, err error) {
 	defer l.haltIfDamaged(&err)
 	head, release, err := l.acquireFiles(ctx)
 	if err != nil {
-		return InclusionProof{}, err
+		return proof.Inclusion{}, err
 	}
 	defer release()
 	return l.proveInclusion(head, index, size)
 }
 
-func (l *Log) proveInclusion(head checkpoint.Checkpoint, index, size int64) (InclusionProof, error) {
+func (l *Log) proveInclusion(head checkpoint.Checkpoint, index, size int64) (proof.Inclusion, error) {
 	if index < 0 || index >= size || size > head.N {
-		return InclusionProof{}, fmt.Errorf("%w: leaf %d in a tree of %d, the log has %d leaves", ErrRange, index, size, head.N)
+		return proof.Inclusion{}, fmt.Errorf("%w: leaf %d in a tree of %d, the log has %d leaves", ErrRange, index, size, head.N)
 	}
-	p := InclusionProof{Index: index, Size: size}
+	p := proof.Inclusion{Index: index, Size: size}
 	var err error
 	if p.Leaf, err = l.hashes.leafHash(index); err != nil {
-		return InclusionProof{}, err
+		return proof.Inclusion{}, err
 	}
 	if p.Hashes, err = tlog.ProveRecord(size, index, l.hashes); err != nil {
-		return InclusionProof{}, err
+		return proof.Inclusion{}, err
 	}
 	root, err := l.treeRoot(head, size)
 	if err != nil {
-		return InclusionProof{}, err
+		return proof.Inclusion{}, err
 	}
 	if tlog.CheckRecord(p.Hashes, size, root, index, p.Leaf) != nil {
-		return InclusionProof{}, l.locateDamage(head)
+		return proof.Inclusion{}, l.locateDamage(head)
 	}
 	return p, nil
 }
@@ -213,66 +202,4 @@ func (l *Log) readLink(ctx context.Context, index int64, step func(row) (bool, i
 	}
 	e, err = l.readVerified(head, index)
 	return e, err == nil, before, err
-}
-
-const proofHeader = "c2sp.org/tlog-proof@v1"
-
-// Text writes a proof with the signed checkpoint of its tree as one text that
-// can be checked offline, in the form of C2SP tlog-proof. [CheckProof] reads it.
-func (p InclusionProof) Text(checkpoint []byte) []byte {
-	out := fmt.Appendf(nil, "%s\nindex %d\n", proofHeader, p.Index)
-	for _, h := range p.Hashes {
-		out = fmt.Appendf(out, "%s\n", h)
-	}
-	return append(append(out, '\n'), checkpoint...)
-}
-
-// CheckProof checks the text of a proof: the log with the given key must have signed a tree that
-// contains the leaf. It returns the proof and the checkpoint.
-func CheckProof(text, leaf []byte, verifier note.Verifier) (InclusionProof, checkpoint.Checkpoint, error) {
-	p, signed, err := parseProof(text)
-	if err != nil {
-		return InclusionProof{}, checkpoint.Checkpoint{}, fmt.Errorf("read the proof: %w", err)
-	}
-	c, err := checkpoint.Parse(signed, verifier)
-	if err != nil {
-		return InclusionProof{}, checkpoint.Checkpoint{}, err
-	}
-	p.Size, p.Leaf = c.N, tlog.RecordHash(leaf)
-	if p.Index >= p.Size {
-		return InclusionProof{}, checkpoint.Checkpoint{}, fmt.Errorf("the proof is for leaf %d, the checkpoint has %d leaves", p.Index, p.Size)
-	}
-	if err := tlog.CheckRecord(p.Hashes, p.Size, c.Hash, p.Index, p.Leaf); err != nil {
-		return InclusionProof{}, checkpoint.Checkpoint{}, fmt.Errorf("the proof does not lead from the leaf to the root %s of the checkpoint: the leaf is another one, or the proof is", c.Hash)
-	}
-	return p, c, nil
-}
-
-// parseProof reads the lines of a proof, and returns the checkpoint that follows them.
-func parseProof(text []byte) (InclusionProof, []byte, error) {
-	if len(text) > checkpoint.MaxSize+8192 {
-		return InclusionProof{}, nil, fmt.Errorf("it has %d bytes", len(text))
-	}
-	lines, signed, found := bytes.Cut(text, []byte("\n\n"))
-	if !found {
-		return InclusionProof{}, nil, errors.New("it has no empty line before the checkpoint")
-	}
-	head, rest, _ := strings.Cut(string(lines), "\n")
-	if head != proofHeader {
-		return InclusionProof{}, nil, fmt.Errorf("its first line is not %s", proofHeader)
-	}
-	if extra, found := strings.CutPrefix(rest, "extra "); found {
-		_, rest, _ = strings.Cut(extra, "\n")
-	}
-	line, rest, _ := strings.Cut(rest, "\n")
-	number, found := strings.CutPrefix(line, "index ")
-	if !found {
-		return InclusionProof{}, nil, errors.New("it has no line with the index")
-	}
-	index, err := checkpoint.ParseNumber(number)
-	if err != nil {
-		return InclusionProof{}, nil, err
-	}
-	hashes, err := checkpoint.ParseHashes(rest)
-	return InclusionProof{Index: index, Hashes: hashes}, signed, err
 }

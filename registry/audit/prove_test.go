@@ -12,10 +12,11 @@ import (
 
 	"gazetteer/registry/audit/audittest"
 	"gazetteer/registry/audit/checkpoint"
+	"gazetteer/registry/audit/proof"
 	"gazetteer/registry/audit/tiles"
 	"gazetteer/store"
 
-	"github.com/transparency-dev/merkle/proof"
+	merkleproof "github.com/transparency-dev/merkle/proof"
 	"github.com/transparency-dev/merkle/rfc6962"
 	"golang.org/x/mod/sumdb/tlog"
 )
@@ -41,7 +42,7 @@ func TestProofs(t *testing.T) {
 			if err := tlog.CheckRecord(p.Hashes, size, roots[size], index, p.Leaf); err != nil {
 				t.Errorf("tlog refuses the proof of leaf %d in %d: %v", index, size, err)
 			}
-			if err := proof.VerifyInclusion(rfc6962.DefaultHasher, uint64(index), uint64(size), rfc6962.DefaultHasher.HashLeaf(leaves[index]), plain(p.Hashes...), plain(roots[size])[0]); err != nil {
+			if err := merkleproof.VerifyInclusion(rfc6962.DefaultHasher, uint64(index), uint64(size), rfc6962.DefaultHasher.HashLeaf(leaves[index]), plain(p.Hashes...), plain(roots[size])[0]); err != nil {
 				t.Errorf("merkle refuses the proof of leaf %d in %d: %v", index, size, err)
 			}
 		}
@@ -56,7 +57,7 @@ func TestProofs(t *testing.T) {
 			if err := tlog.CheckTree(p, newer, roots[newer], size, roots[size]); err != nil {
 				t.Errorf("tlog refuses the proof from %d to %d: %v", size, newer, err)
 			}
-			if err := proof.VerifyConsistency(rfc6962.DefaultHasher, uint64(size), uint64(newer), plain(p...), plain(roots[size])[0], plain(roots[newer])[0]); err != nil {
+			if err := merkleproof.VerifyConsistency(rfc6962.DefaultHasher, uint64(size), uint64(newer), plain(p...), plain(roots[size])[0], plain(roots[newer])[0]); err != nil {
 				t.Errorf("merkle refuses the proof from %d to %d: %v", size, newer, err)
 			}
 		}
@@ -163,7 +164,7 @@ func TestProofText(t *testing.T) {
 	text := p.Text(h.checkpoint())
 	h.events(1, 300, 310) // an old proof holds when the log has grown
 	v := h.verifier()
-	if got, c, err := CheckProof(text, e.Leaf, v); err != nil || got.Index != 77 || c.N != 300 {
+	if got, c, err := proof.Check(text, e.Leaf, v); err != nil || got.Index != 77 || c.N != 300 {
 		t.Errorf("%+v of %+v, error %v", got, c, err)
 	}
 	h.shut()
@@ -175,14 +176,14 @@ func TestProofText(t *testing.T) {
 		return []byte(strings.Join(changed, "\n"))
 	}
 	withExtra := []byte(strings.Replace(string(text), "\n", "\nextra QQ==\n", 1))
-	if _, _, err := CheckProof(withExtra, e.Leaf, v); err != nil {
+	if _, _, err := proof.Check(withExtra, e.Leaf, v); err != nil {
 		t.Errorf("with extra data: %v", err)
 	}
 	other, err := checkpoint.NewVerifier(audittest.NewKey(t, "other.example").Public())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := CheckProof(text, e.Leaf, other); err == nil || !strings.Contains(err.Error(), "is not signed with the key other.example") {
+	if _, _, err := proof.Check(text, e.Leaf, other); err == nil || !strings.Contains(err.Error(), "is not signed with the key other.example") {
 		t.Errorf("with another key: %v", err)
 	}
 	tests := []struct {
@@ -208,7 +209,7 @@ func TestProofText(t *testing.T) {
 		{"a million bytes", bytes.Repeat([]byte("a"), 1<<20), e.Leaf, "1048576 bytes"},
 	}
 	for _, test := range tests {
-		if _, _, err := CheckProof(test.text, test.leaf, v); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, _, err := proof.Check(test.text, test.leaf, v); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v", test.name, err)
 		}
 	}

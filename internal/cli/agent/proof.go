@@ -13,8 +13,8 @@ import (
 	"gazetteer/api/air"
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
-	"gazetteer/registry/audit"
 	"gazetteer/registry/audit/checkpoint"
+	"gazetteer/registry/audit/proof"
 	"gazetteer/store"
 
 	"github.com/spf13/cobra"
@@ -66,7 +66,7 @@ func (a *verbs) fetchProof(ctx context.Context, server *cli.Client, k *keyring, 
 	if _, err := server.GetJSON(ctx, "/log/inclusion"+query, &inclusion); err != nil {
 		return err
 	}
-	proof, err := server.GetText(ctx, "/log/proof"+query)
+	text, err := server.GetText(ctx, "/log/proof"+query)
 	if err != nil {
 		return err
 	}
@@ -78,11 +78,11 @@ func (a *verbs) fetchProof(ctx context.Context, server *cli.Client, k *keyring, 
 	if err != nil {
 		return exit.NotFoundf("the key of the log: %v", err)
 	}
-	p, _, err := audit.CheckProof(proof, []byte(inclusion.Entry.Leaf), verifier)
+	p, _, err := proof.Check(text, []byte(inclusion.Entry.Leaf), verifier)
 	if err != nil {
 		return exit.NotFoundf("the proof is invalid: %v", err)
 	}
-	if err := writeProof(out, []byte(inclusion.Entry.Leaf), proof, key); err != nil {
+	if err := writeProof(out, []byte(inclusion.Entry.Leaf), text, key); err != nil {
 		return err
 	}
 	a.PrintField("record", inclusion.Entry.Key)

@@ -17,6 +17,7 @@ import (
 	"gazetteer/lint/format"
 	"gazetteer/registry/audit"
 	"gazetteer/registry/audit/checkpoint"
+	"gazetteer/registry/audit/proof"
 	"gazetteer/registry/audit/tiles"
 
 	"github.com/spf13/cobra"
@@ -368,7 +369,7 @@ func (a *verbs) verifyProof(s *logSource, args []string, leafFile string) error 
 	if err != nil {
 		return exit.Usagef("--leaf: %w", err)
 	}
-	p, c, err := audit.CheckProof(text, leaf, verifier)
+	p, c, err := proof.Check(text, leaf, verifier)
 	if err != nil {
 		return exit.NotFoundf("%s is invalid: %v", args[0], err)
 	}
