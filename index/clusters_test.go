@@ -22,11 +22,11 @@ func gathered(l *semantic.Lexicon, all []semantic.Embedding, first int) (*view.V
 		for i := range part {
 			operations.Add(uint32(i))
 		}
-		m := view.NewSegmentEmbeddings(l.Table.Dim(), operations)
+		m := view.NewSegmentEmbeddings(l.Table().Dim(), operations)
 		for i, of := range part {
 			m.SetEmbedding(uint32(i), of)
 		}
-		m.Clusters = view.NewClusterIndex(l.Centroids, m, operations)
+		m.Clusters = view.NewClusterIndex(l.Centroids(), m, operations)
 		v.Segments = append(v.Segments, view.Segment{SegmentData: &view.SegmentData{Meanings: m}, Base: v.Size, N: len(part)})
 		v.Size += len(part)
 		masks = append(masks, operations)
@@ -68,8 +68,8 @@ func TestClustersAroundQuery(t *testing.T) {
 	found, wanted := 0, 0
 	for range 60 {
 		asked := all[random.IntN(len(all))]
-		near := numbers(v, v.NearestOperations(l.Centroids, asked, masks, new([]uint8)))
-		if again := numbers(other, other.NearestOperations(l.Centroids, asked, otherMasks, new([]uint8))); !slices.Equal(near, again) {
+		near := numbers(v, v.NearestOperations(l.Centroids(), asked, masks, new([]uint8)))
+		if again := numbers(other, other.NearestOperations(l.Centroids(), asked, otherMasks, new([]uint8))); !slices.Equal(near, again) {
 			t.Fatalf("other segments give other candidates: %d and %d", len(near), len(again))
 		}
 		cosines := make([]float32, len(all))
@@ -105,7 +105,7 @@ func TestClustersUnderFilter(t *testing.T) {
 		}
 	}
 	want := masks[0].Count() + masks[1].Count()
-	if near := v.NearestOperations(l.Centroids, all[7], masks, new([]uint8)); len(near) < min(want, view.EmbeddingPool/2) {
+	if near := v.NearestOperations(l.Centroids(), all[7], masks, new([]uint8)); len(near) < min(want, view.EmbeddingPool/2) {
 		t.Errorf("%d candidates of %d operations", len(near), want)
 	}
 }

@@ -2,16 +2,22 @@ package index
 
 import (
 	"cmp"
+	"context"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"gazetteer/index/bitset"
 	"gazetteer/index/entry"
 	"gazetteer/index/query"
 	"gazetteer/index/semantic"
 	"gazetteer/index/view"
+	"gazetteer/index/wordvec"
 )
 
 func TestEmbeddingFindsOperationsWithoutSharedWord(t *testing.T) {
@@ -114,7 +120,7 @@ func TestNearCodesHaveNearEmbeddings(t *testing.T) {
 			all = append(all, view.RankedEntry{EntryRef: places[id], Score: int64(1e6 * v.EmbeddingOf(places[id]).Cosine(asked))})
 		}
 		slices.SortStableFunc(all, func(a, b view.RankedEntry) int { return cmp.Compare(b.Score, a.Score) })
-		near := v.NearestOperations(x.lexicon.Centroids, asked, masks, new([]uint8))
+		near := v.NearestOperations(x.lexicon.Centroids(), asked, masks, new([]uint8))
 		if len(near) == len(all) {
 			t.Fatal("there are too few operations to tell")
 		}
@@ -143,5 +149,45 @@ func TestStemForms(t *testing.T) {
 	}
 	if v.Len() != 4 {
 		t.Errorf("%d stems have other forms, want 4", v.Len())
+	}
+}
+
+// A command that has an index of its own and does not search does not wait for the table of words.
+func TestFollowReadsNoVectors(t *testing.T) {
+	s, dir := openStore(t, t.TempDir()), t.TempDir()
+	put(t, s, agis("a.test", "BOOK /table: Reserves a table"))
+	first := openIndex(t, s, dir, io.Discard)
+	catchUpOnce(t, first, s)
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	x, err := Open(t.Context(), Options{Dir: dir, Store: s, Vectors: wordvec.Embedded(), Linger: time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	var read atomic.Bool
+	table := x.lexicon.Table
+	x.lexicon.Table = func() *wordvec.Table {
+		read.Store(true)
+		return table()
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- x.Follow(ctx) }()
+	put(t, s, agis("b.test", "BOOK /room: Reserves a room"))
+	catchUp(t, x, s)
+	if read.Load() {
+		t.Error("the table was read before a search")
+	}
+	if hits := words(t, x, "reserve a room"); len(hits) == 0 || !strings.HasPrefix(hits[0], "b.test") {
+		t.Errorf("the first search found %v", hits)
+	}
+	if !read.Load() {
+		t.Error("the search did not read the table")
+	}
+	stop()
+	if err := <-done; err != nil {
+		t.Error(err)
 	}
 }

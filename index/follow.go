@@ -46,8 +46,16 @@ func (e *writeError) Unwrap() error { return e.err }
 // index is damaged, it rebuilds the index from the beginning of the log. If a batch cannot be
 // written, it pauses and continues from the state on disk. It returns the first error that a retry
 // cannot repair: an error of the store.
+//
+// It prepares the index for searches first, so that the first search does not wait for that.
 func (x *Index) Run(ctx context.Context) error {
 	x.prepareFirstView()
+	return x.Follow(ctx)
+}
+
+// Follow is [Index.Run] without the preparation: the first search reads the table of words, which
+// takes longer than most commands that have an index of their own and do not search.
+func (x *Index) Follow(ctx context.Context) error {
 	pause := x.firstRetry
 	for {
 		before := x.Cursor()

@@ -115,7 +115,7 @@ func Open(ctx context.Context, o Options) (*Index, error) {
 		damages:    make(chan error, 1),
 	}
 	if o.Vectors != nil {
-		x.lexicon = semantic.NewLexicon(o.Vectors)
+		x.lexicon = semantic.NewLexicon(func() *wordvec.Table { return o.Vectors })
 	}
 	for n := 0; n <= maxSiblings; n++ {
 		if err := ctx.Err(); err != nil {

@@ -52,7 +52,7 @@ func (l *Lexicon) computeCentroids() []Centroid {
 		for i := range texts {
 			at := NearestCentroid(centroids, &texts[i].Embedding, &texts[i].code)
 			if sums[at] == nil {
-				sums[at] = make([]float32, l.Table.Dim())
+				sums[at] = make([]float32, l.Table().Dim())
 			}
 			for k, x := range texts[i].Vector {
 				sums[at][k] += texts[i].Scale * float32(x)
@@ -115,13 +115,13 @@ func ClustersByDistance(centroids []Centroid, m Embedding) []uint64 {
 const stemGroupWeight = 0.5
 
 // A Lexicon contains the weighted vector of each form of a word. It belongs to one index and may be
-// used by many goroutines at once.
+// used by many goroutines at once. Its parts are computed at their first use, since most commands
+// open an index and compare no words.
 type Lexicon struct {
-	Table *wordvec.Table
-	// Checksum returns that of Table, which is computed once.
-	Checksum   func() uint32
-	stemGroups map[string]stemGroup // by stem
-	Centroids  []Centroid           // of the clusters
+	Table      func() *wordvec.Table
+	Checksum   func() uint32               // of the table
+	Centroids  func() []Centroid           // of the clusters
+	stemGroups func() map[string]stemGroup // by stem
 
 	mu      sync.RWMutex // guards the following fields
 	vectors map[string]WordVector
@@ -178,46 +178,56 @@ func (l *Lexicon) UnlikeOf(number uint32) *UnlikeWords {
 	if len(l.unlike) >= maxUnlike {
 		clear(l.unlike)
 	}
-	u = &UnlikeWords{make([]atomic.Uint64, (l.Table.Len()+len(l.stemGroups))/64+1)}
+	u = &UnlikeWords{make([]atomic.Uint64, (l.Table().Len()+len(l.stemGroups()))/64+1)}
 	l.unlike[number] = u
 	return u
 }
 
 // EmbeddedLexicon returns the lexicon of the built-in table.
-var EmbeddedLexicon = sync.OnceValue(func() *Lexicon { return NewLexicon(wordvec.Embedded()) })
+var EmbeddedLexicon = sync.OnceValue(func() *Lexicon { return NewLexicon(wordvec.Embedded) })
 
 // maxCachedVectors bounds the words with cached vectors, about 35 MB.
 const maxCachedVectors = 1 << 15
 
-func NewLexicon(t *wordvec.Table) *Lexicon {
-	l := &Lexicon{Table: t, Checksum: sync.OnceValue(t.Checksum), stemGroups: make(map[string]stemGroup, t.Len()), vectors: make(map[string]WordVector), unlike: make(map[uint32]*UnlikeWords)}
-	for w := range t.Unsorted() {
+// NewLexicon returns the lexicon of the table that a function returns, which is called at the first use
+// of the table.
+func NewLexicon(table func() *wordvec.Table) *Lexicon {
+	l := &Lexicon{Table: sync.OnceValue(table), vectors: make(map[string]WordVector), unlike: make(map[uint32]*UnlikeWords)}
+	l.Checksum = sync.OnceValue(func() uint32 { return l.Table().Checksum() })
+	l.stemGroups = sync.OnceValue(l.groupStems)
+	l.Centroids = sync.OnceValue(l.computeCentroids)
+	return l
+}
+
+// groupStems returns the forms of the table by their stems.
+func (l *Lexicon) groupStems() map[string]stemGroup {
+	groups := make(map[string]stemGroup, l.Table().Len())
+	for w := range l.Table().Unsorted() {
 		stem := tokens.StemOf(w)
-		group, met := l.stemGroups[stem]
+		group, met := groups[stem]
 		if !met {
-			group.number = uint32(len(l.stemGroups))
+			group.number = uint32(len(groups))
 		}
 		group.forms = append(group.forms, w)
-		l.stemGroups[stem] = group
+		groups[stem] = group
 	}
-	for _, group := range l.stemGroups {
+	for _, group := range groups {
 		slices.Sort(group.forms)
 	}
-	l.Centroids = l.computeCentroids()
-	return l
+	return groups
 }
 
 // stemGroupMean returns the mean vector of a stem's forms, nil when none is known.
 func (l *Lexicon) stemGroupMean(stem string) []float32 {
-	words := l.stemGroups[stem].forms
+	words := l.stemGroups()[stem].forms
 	if len(words) == 0 {
 		return nil
 	}
-	mean := make([]float32, l.Table.Dim())
+	mean := make([]float32, l.Table().Dim())
 	weights := float32(0)
 	// Use a sorted order, because the order of additions changes the last digits of the sum.
 	for _, w := range words {
-		v, scale, _ := l.Table.Word(w)
+		v, scale, _ := l.Table().Word(w)
 		// Dividing by the scale gives a frequent word, which has a small scale, more weight: its
 		// vector is more reliable.
 		weight := 1 / max(scale*scale, math.SmallestNonzeroFloat32)
@@ -234,7 +244,7 @@ func (l *Lexicon) stemGroupMean(stem string) []float32 {
 func (l *Lexicon) FormVector(form string) []float32 { return l.WordVector(form).Vector }
 
 // KnowsStem reports whether the table has a word with that stem.
-func (l *Lexicon) KnowsStem(stem string) bool { return len(l.stemGroups[stem].forms) > 0 }
+func (l *Lexicon) KnowsStem(stem string) bool { return len(l.stemGroups()[stem].forms) > 0 }
 
 // WordVector returns the weighted vector of a form; its length is 0 for an unknown form.
 func (l *Lexicon) WordVector(form string) WordVector {
@@ -257,18 +267,18 @@ func (l *Lexicon) WordVector(form string) WordVector {
 
 // computeVector returns the vector of a form without its length.
 func (l *Lexicon) computeVector(form string) WordVector {
-	own, scale, ok := l.Table.Word(form)
+	own, scale, ok := l.Table().Word(form)
 	stem := tokens.StemOf(form)
 	kin := l.stemGroupMean(stem)
 	if !ok {
-		return WordVector{Vector: kin, Number: uint32(l.Table.Len()) + l.stemGroups[stem].number + 1}
+		return WordVector{Vector: kin, Number: uint32(l.Table().Len()) + l.stemGroups()[stem].number + 1}
 	}
 	v := make([]float32, len(own))
 	wordvec.AddInt8(v, own, scale)
 	if kin != nil {
 		wordvec.Add(v, kin, stemGroupWeight)
 	}
-	return WordVector{Vector: v, Number: l.Table.Number(form)}
+	return WordVector{Vector: v, Number: l.Table().Number(form)}
 }
 
 // An Embedding is a unit vector of integers with a scale. The zero Embedding belongs to a text
@@ -291,7 +301,7 @@ func NewEmbedding(sum []float32) Embedding {
 // words, and the one with the largest weight would dominate: each weight is raised to the power of
 // ¾.
 func (l *Lexicon) EmbedForms(forms []string, weights []float32) Embedding {
-	sum := make([]float32, l.Table.Dim())
+	sum := make([]float32, l.Table().Dim())
 	for i, form := range forms {
 		v := l.WordVector(form)
 		if v.Length == 0 {

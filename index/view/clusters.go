@@ -145,7 +145,7 @@ type QueryEmbedding struct {
 // EmbedQuery returns the embedding of a query's words and those of its clauses.
 func (l *Directory) EmbedQuery(words []query.Word) *QueryEmbedding {
 	return &QueryEmbedding{
-		centroids: l.lexicon.Centroids,
+		centroids: l.lexicon.Centroids(),
 		buffers:   &l.distanceBuffers,
 		Whole:     l.lexicon.EmbedForms(query.WordForms(words)),
 		Clauses:   EmbedClauses(l.lexicon, words),

@@ -176,7 +176,7 @@ type weightedTerm struct {
 // embeddings of unchanged document versions from old.
 func readEmbeddings(s *scorch.SegmentSnapshot, e *segmentEntries, l *semantic.Lexicon, old func(entry.Source, string) *formerEmbeddings) (*SegmentEmbeddings, Vocabulary, error) {
 	n := len(e.numbers)
-	m := NewSegmentEmbeddings(l.Table.Dim(), e.Operations)
+	m := NewSegmentEmbeddings(l.Table().Dim(), e.Operations)
 	wanted := bitset.New(n)
 	for i := range e.Runs {
 		r := &e.Runs[i]
@@ -227,7 +227,7 @@ func readEmbeddings(s *scorch.SegmentSnapshot, e *segmentEntries, l *semantic.Le
 	if missing {
 		m.computeEmbeddings(e, wanted, vectors, uses)
 	}
-	m.Clusters = NewClusterIndex(l.Centroids, m, e.Operations)
+	m.Clusters = NewClusterIndex(l.Centroids(), m, e.Operations)
 	return m, NewVocabulary(slices.Values(forms)), nil
 }
 

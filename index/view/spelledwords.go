@@ -206,7 +206,7 @@ func wordFrequency(word string) float64 {
 func (l *Directory) spelledLexicon() *spelling.WordList {
 	l.lexiconOnce.Do(func() {
 		var words []string
-		for w := range l.lexicon.Table.Unsorted() {
+		for w := range l.lexicon.Table().Unsorted() {
 			if utf8.RuneCountInString(w) == len(w) && spelling.IsCorrectable(w) {
 				words = append(words, w)
 			}

@@ -74,14 +74,12 @@ const headerBytes = int(unsafe.Sizeof(embeddingsHeader{}))
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // embeddingsFile returns the file of a segment's derived data, "" if the segment has no file
-// itself, and the header that the file must have except for the lengths and the sum. The file of a
+// itself, and the header that the file must have except for the lengths, the sum, and what
+// [embeddingsHeader.withLexicon] adds. The file of a
 // segment that was merged into another may be gone while a view still reads the segment, which is
 // mapped into memory.
-func embeddingsFile(s *scorch.SegmentSnapshot, l *semantic.Lexicon) (string, embeddingsHeader, error) {
-	h := embeddingsHeader{
-		Form: embeddingsForm, Table: l.Checksum(), Entries: uint32(s.FullSize()),
-		Dim: uint32(l.Table.Dim()), Clusters: uint32(len(l.Centroids)),
-	}
+func embeddingsFile(s *scorch.SegmentSnapshot) (string, embeddingsHeader, error) {
+	h := embeddingsHeader{Form: embeddingsForm, Entries: uint32(s.FullSize())}
 	persisted, ok := s.Segment().(segment.PersistedSegment)
 	if !ok {
 		return "", h, nil
@@ -104,6 +102,13 @@ func embeddingsFile(s *scorch.SegmentSnapshot, l *semantic.Lexicon) (string, emb
 	}
 	h.SegmentSize, h.SegmentSum = info.Size(), binary.BigEndian.Uint32(sum[:])
 	return persisted.Path() + embeddingsSuffix, h, nil
+}
+
+// withLexicon adds the lexicon to the header of a file. It reads the table of the lexicon, which takes
+// longer than opening a small index without such a file.
+func (h embeddingsHeader) withLexicon(l *semantic.Lexicon) embeddingsHeader {
+	h.Table, h.Dim, h.Clusters = l.Checksum(), uint32(l.Table().Dim()), uint32(len(l.Centroids()))
+	return h
 }
 
 // A mappedFile is a file that is mapped while data refers to it.
@@ -140,7 +145,7 @@ func bytesOf[T any](s []T) []byte {
 
 // mapSegment maps the stored data of a segment. The error is fs.ErrNotExist if there is none, and
 // any other if it cannot be used.
-func mapSegment(name string, want embeddingsHeader) (*SegmentData, error) {
+func mapSegment(name string, want embeddingsHeader, l *semantic.Lexicon) (*SegmentData, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
@@ -154,7 +159,7 @@ func mapSegment(name string, want embeddingsHeader) (*SegmentData, error) {
 		return nil, err
 	}
 	file := &mappedFile{mapped}
-	d, err := file.readSegment(want)
+	d, err := file.readSegment(want.withLexicon(l))
 	if err != nil {
 		return nil, errors.Join(err, mapped.Unmap())
 	}
@@ -216,7 +221,8 @@ func takeSlice[T any](left []byte, n int) ([]T, []byte) {
 }
 
 // storeSegment writes derived data to a file and maps it.
-func storeSegment(d *SegmentData, name string, h embeddingsHeader) (*SegmentData, error) {
+func storeSegment(d *SegmentData, name string, h embeddingsHeader, l *semantic.Lexicon) (*SegmentData, error) {
+	h = h.withLexicon(l)
 	sections, lengths := d.sections()
 	h.storedLengths = lengths
 	for _, s := range sections {
@@ -240,18 +246,18 @@ func storeSegment(d *SegmentData, name string, h embeddingsHeader) (*SegmentData
 		os.Remove(unfinished) // the first error says more
 		return nil, fmt.Errorf("store embeddings: %w", err)
 	}
-	return mapSegment(name, h)
+	return mapSegment(name, h, l)
 }
 
 // readSegmentData returns the stored data of a segment, or its entries alone if none is stored. why
 // tells why the stored data of a large segment cannot be used.
 func (l *Directory) readSegmentData(s *scorch.SegmentSnapshot) (d *SegmentData, why error, err error) {
-	name, h, err := embeddingsFile(s, l.lexicon)
+	name, h, err := embeddingsFile(s)
 	if err != nil {
 		return nil, nil, damage.Errorf("the file of segment %d: %v", s.Id(), err)
 	}
 	if name != "" {
-		if d, why = mapSegment(name, h); why == nil {
+		if d, why = mapSegment(name, h, l.lexicon); why == nil {
 			return d, nil, nil
 		}
 	}
@@ -275,14 +281,14 @@ func (l *Directory) prepareEmbeddings(s *scorch.SegmentSnapshot, d *SegmentData,
 	if indexEntries < l.StoredFrom || len(d.numbers) < min(storedSegmentEntries, l.StoredFrom) {
 		return nil
 	}
-	name, h, err := embeddingsFile(s, l.lexicon)
+	name, h, err := embeddingsFile(s)
 	if err != nil {
 		return damage.Errorf("the file of segment %d: %v", s.Id(), err)
 	}
 	if name == "" {
 		return nil
 	}
-	if stored, err := storeSegment(d, name, h); err == nil {
+	if stored, err := storeSegment(d, name, h, l.lexicon); err == nil {
 		d.Meanings, d.vocabulary = stored.Meanings, stored.vocabulary // other views read the entries
 	}
 	return nil

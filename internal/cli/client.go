@@ -298,6 +298,9 @@ func (a *App) startOwnServer(ctx context.Context, settings config.Config, crawl 
 	if settings.LogLevel == config.Default().LogLevel {
 		settings.LogLevel = "warn" // the command reports events itself; the log would repeat them
 	}
+	// The first search reads the table of words, which must not end it on a slow machine. Nobody else
+	// waits for this server.
+	settings.Search.Timeout = max(settings.Search.Timeout, config.Duration(time.Minute))
 	h, err := server.Open(ctx, settings, a.Environment, NewLogger(a.Err, settings.LogLevel), nil)
 	if _, held := errors.AsType[*boltstore.HeldError](err); held {
 		if c, ok := a.awaitSocket(ctx, settings.DataDir); ok {

@@ -37,7 +37,11 @@ func (h *Server) Run(ctx context.Context, public net.Listener, crawl bool, ready
 	uncancelled, stopFollowing := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopFollowing()
 	followers, following := errgroup.WithContext(uncancelled)
-	h.startFollowers(following, followers)
+	followIndex := h.Index.Run
+	if public == nil { // one command, which may not search
+		followIndex = h.Index.Follow
+	}
+	h.startFollowers(following, followers, followIndex)
 
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
@@ -110,9 +114,9 @@ func (l serverListeners) closeListeners() {
 }
 
 // startFollowers starts all followers of the store.
-func (h *Server) startFollowers(ctx context.Context, group *errgroup.Group) {
+func (h *Server) startFollowers(ctx context.Context, group *errgroup.Group, followIndex func(context.Context) error) {
 	for what, follow := range map[string]func(context.Context) error{
-		"the index": h.Index.Run, "the transparency log": h.audit.Run, "the directory of agents": h.directory.Run,
+		"the index": followIndex, "the transparency log": h.audit.Run, "the directory of agents": h.directory.Run,
 		"the states of hosts": h.standing.Run,
 		"the feed of changes": h.changes.Run,
 		"the figures":         h.census.Run,
