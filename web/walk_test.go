@@ -981,10 +981,12 @@ func (b *tab) keep(name string) {
 	if dir == "" || !b.scripts {
 		return
 	}
-	picture, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+	// The compression for size takes longer than the page.
+	whole, fast := true, true
+	picture, err := chromedp.Call(b.ctx, page.CaptureScreenshot, page.CaptureScreenshotParams{CaptureBeyondViewport: &whole, OptimizeForSpeed: &fast})
 	must(b.T, err)
 	must(b.T, os.MkdirAll(dir, 0o755))
-	must(b.T, os.WriteFile(filepath.Join(dir, fmt.Sprintf("%s-%s-%d.png", name, b.scheme, b.width)), picture, 0o644))
+	must(b.T, os.WriteFile(filepath.Join(dir, fmt.Sprintf("%s-%s-%d.png", name, b.scheme, b.width)), picture.Data, 0o644))
 }
 
 // Rules of axe-core, as its option runOnly: those of WCAG 2.2 AA and its best practices; and those
