@@ -253,13 +253,13 @@ func (d *delivery) attemptUntilSettled(ctx context.Context) (Sent, error) {
 			d.ambiguous = true
 		case answer.status == http.StatusOK || answer.status == http.StatusAccepted || d.ambiguous && answer.isRepeat():
 			return Sent{d.envelope, d.inbox, answer.status, d.attempts, answer.body}, nil
-		case answer.isStaleKey() && !d.refreshed:
+		case answer.isStaleKey() && !d.refreshed && !d.isLastAttempt():
 			d.refreshed = true
 			d.client.Directory.Forget(d.message.To)
 			if err := d.resolveAndSign(ctx); err != nil {
 				return Sent{}, err
 			}
-			continue // at once, and beside the schedule
+			continue // at once
 		case answer.isTransient():
 			d.ambiguous = d.ambiguous || answer.status != http.StatusTooManyRequests
 		default:
@@ -280,19 +280,18 @@ func (d *delivery) attemptUntilSettled(ctx context.Context) (Sent, error) {
 
 // nextWait returns how long to wait before the next attempt, and false when there is none.
 func (d *delivery) nextWait(a answer) (time.Duration, bool) {
-	made := d.attempts
-	if d.refreshed {
-		made--
-	}
-	if made > len(schedule) {
+	if d.isLastAttempt() {
 		return 0, false
 	}
 	if a.retryAfter > 0 {
 		longest := cmp.Or(d.client.MaxWait, 10*time.Minute)
 		return a.retryAfter, a.retryAfter <= longest
 	}
-	return schedule[max(made, 1)-1], true
+	return schedule[d.attempts-1], true
 }
+
+// isLastAttempt reports whether no attempt of §7.4 is left. One that follows 403 Stale Key counts, too.
+func (d *delivery) isLastAttempt() bool { return d.attempts > len(schedule) }
 
 func (d *delivery) newError(kind error, a answer, cause error) *Error {
 	return &Error{d.envelope, d.inbox, d.attempts, a.status, a.reason, a.detail, a.retryAfter, kind, cause}

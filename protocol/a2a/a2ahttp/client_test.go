@@ -259,6 +259,8 @@ func TestRetries(t *testing.T) {
 		"the replay window is full":           {[]reply{{429, "5", `{"error":"Replay Window Exhausted","thread_id":"t"}`}}, nil, 0, a2ahttp.ErrRefused},
 		"refused":                             {[]reply{{400, "", `{"error":"Bad Request","detail":"x"}`}}, nil, 0, a2ahttp.ErrRefused},
 		"not a signature":                     {[]reply{{401, "", `{"error":"Bad Signature"}`}}, nil, 0, a2ahttp.ErrRefused},
+		"created":                             {[]reply{{201, "", `{"status":"queued"}`}}, nil, 0, a2ahttp.ErrRefused},
+		"no content":                          {[]reply{{status: 204}}, nil, 0, a2ahttp.ErrRefused},
 		"forbidden for another reason":        {[]reply{{403, "", `{"error":"Blocked"}`}}, nil, 0, a2ahttp.ErrRefused},
 		"redirected":                          {[]reply{{status: 307}}, nil, 0, a2ahttp.ErrRefused},
 		"an earlier attempt had arrived":      {[]reply{{}, {409, "", `{"error":"Replay"}`}}, seconds(1), 409, nil},
@@ -345,10 +347,19 @@ func TestStaleKey(t *testing.T) {
 	if sent, err := s.send(a2ahttp.Options{Seal: true}); !errors.Is(err, a2ahttp.ErrRefused) || len(s.inbox.received()) != 2 {
 		t.Errorf("%+v, %v after %d attempts", sent, err, len(s.inbox.received()))
 	}
-	// It takes none of the five attempts.
-	s = newScene(t, append([]reply{stale}, slices.Repeat([]reply{{status: 500}}, 9)...)...)
-	if _, err := s.send(a2ahttp.Options{}); !errors.Is(err, a2ahttp.ErrGaveUp) || len(s.inbox.received()) != 6 || !slices.Equal(s.waits, seconds(1, 2, 4, 8)) {
-		t.Errorf("%v after %d attempts and %v", err, len(s.inbox.received()), s.waits)
+	// It is one of the five attempts (§7.4), as the first one and as the last one.
+	for name, test := range map[string]struct {
+		replies []reply
+		kind    error
+		waits   []time.Duration
+	}{
+		"first": {append([]reply{stale}, slices.Repeat([]reply{{status: 500}}, 9)...), a2ahttp.ErrGaveUp, seconds(2, 4, 8)},
+		"last":  {append(slices.Repeat([]reply{{status: 500}}, 4), stale), a2ahttp.ErrRefused, seconds(1, 2, 4, 8)},
+	} {
+		s = newScene(t, test.replies...)
+		if _, err := s.send(a2ahttp.Options{}); !errors.Is(err, test.kind) || len(s.inbox.received()) != 5 || !slices.Equal(s.waits, test.waits) {
+			t.Errorf("%s: %v after %d attempts and %v", name, err, len(s.inbox.received()), s.waits)
+		}
 	}
 }
 
@@ -382,9 +393,12 @@ func TestInboxes(t *testing.T) {
 	if _, err := s.send(a2ahttp.Options{}); !errors.Is(err, a2a.ErrUnknownSender) {
 		t.Errorf("a recipient that does not resolve: %v", err)
 	}
-	s.people.source[bob] = s.people.source[alice]
-	if _, err := s.send(a2ahttp.Options{}); !errors.Is(err, a2ahttp.ErrNoInbox) {
-		t.Errorf("a document of another: %v", err)
+	s = newScene(t)
+	other := "did:wba:agents.example:agents:AIR-C0C0-C0C0-C0C0" // it has a key and an inbox
+	s.people.publish(other, keyOf(3), s.people.source[bob].Inbox())
+	s.people.source[bob] = s.people.source[other]
+	if _, err := s.send(a2ahttp.Options{}); !errors.Is(err, a2ahttp.ErrNoInbox) || len(s.inbox.received()) != 0 {
+		t.Errorf("a document of another: %v, %d envelopes sent", err, len(s.inbox.received()))
 	}
 }
 
