@@ -28,11 +28,16 @@ type Puller struct {
 	// [a2ahttp.Inbox.RelayKey]. Without them mail counts only while its timestamp is fresh.
 	RelayKey ed25519.PublicKey
 	Relay    string
-	// Rotated says that the key of the agent changed. A sealed body that none of Keys opens is then
-	// refused with 403 Stale Key, and its sender looks for the new key (§4.5.3).
+	// Rotated says that the agent has a retired key that is not among Keys, see [LacksKey]. A sealed
+	// body that none of Keys opens is then refused with 403 Stale Key, and its sender looks for the
+	// current key (§4.5.3).
 	Rotated bool
 	// Keep leaves the mail at the relay: it is stored here and not acknowledged there.
 	Keep bool
+
+	// waiting is the cursor of the first page, among those pulled one after the other, with an
+	// envelope that stays at the relay; nil if there is none.
+	waiting *string
 }
 
 // Collected is the result of one request for mail.
@@ -43,13 +48,15 @@ type Collected struct {
 	// Waiting are envelopes that stay at the relay because they cannot be judged at the moment, such
 	// as those of a sender whose registry does not answer, with the reason.
 	Waiting []error
-	Cursor  string
-	More    bool
+	// Cursor is for the next call. If More is false and envelopes stay at the relay, that call
+	// returns at once and judges them again.
+	Cursor string
+	More   bool
 }
 
 // Collect pulls the mail after a cursor, verifies it, stores it, and then acknowledges it. While there
 // is no mail it waits, for at most wait. The errors are those of [a2ahttp.Inbox.Pull] and of the
-// mailbox.
+// mailbox. Calls of one Puller must not overlap.
 func (p *Puller) Collect(ctx context.Context, cursor string, wait time.Duration) (Collected, error) {
 	page, err := p.Inbox.Pull(ctx, cursor, wait)
 	if err != nil {
@@ -68,11 +75,25 @@ func (p *Puller) Collect(ctx context.Context, cursor string, wait time.Duration)
 		}
 		arrived = append(arrived, a)
 	}
+	if len(out.Waiting) > 0 && p.waiting == nil {
+		p.waiting = &cursor
+	}
+	if err := p.storeArrivals(ctx, arrived, &out); err != nil {
+		return out, err
+	}
+	if p.waiting != nil && !out.More { // the next pull begins with the page of the first one that waits
+		out.Cursor, p.waiting = *p.waiting, nil
+	}
+	return out, nil
+}
+
+// storeArrivals stores envelopes, adds the new ones to out, and acknowledges all.
+func (p *Puller) storeArrivals(ctx context.Context, arrived []arrival, out *Collected) error {
 	if len(arrived) == 0 {
-		return out, nil
+		return nil
 	}
 	var stored []string
-	err = p.Mailbox.withFile(ctx, func(ctx context.Context, f *boltfile.File) error {
+	err := p.Mailbox.withFile(ctx, func(ctx context.Context, f *boltfile.File) error {
 		for _, a := range arrived {
 			m, added, err := p.storeArrival(ctx, f, a)
 			if err != nil {
@@ -88,7 +109,7 @@ func (p *Puller) Collect(ctx context.Context, cursor string, wait time.Duration)
 	if !p.Keep && len(stored) > 0 {
 		err = errors.Join(err, p.Inbox.Acknowledge(ctx, stored...))
 	}
-	return out, err
+	return err
 }
 
 // Add judges an envelope that arrived at an address of the agent's own, by the clock of now, and stores

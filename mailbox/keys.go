@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"gazetteer/protocol/did"
@@ -64,6 +65,18 @@ func ReadKeys(dir string, open func(path string, f keyfile.File) (ed25519.Privat
 		keys = append(keys, key)
 	}
 	return keys, problems
+}
+
+// LacksKey reports whether an agent's DID document lists a retired key that is not among keys. A sealed
+// body that none of keys opens may then be sealed to that key.
+func LacksKey(document did.Document, keys []ed25519.PrivateKey) bool {
+	var held []string
+	for _, key := range keys {
+		held = append(held, did.FormatMultikey(key.Public().(ed25519.PublicKey)))
+	}
+	return slices.ContainsFunc(document.VerificationMethod, func(m did.VerificationMethod) bool {
+		return strings.HasPrefix(m.ID, document.ID+did.RetiredFragment) && !slices.Contains(held, m.PublicKeyMultibase)
+	})
 }
 
 // keptAt returns when a key was kept.

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -494,6 +495,61 @@ func TestForgedMailOfARelay(t *testing.T) {
 	}
 	if m := batch.New[3]; m.Refused != nil || m.State != a2a.Offered || e.state(bob, genuine.ThreadID) != a2a.Offered {
 		t.Errorf("the genuine one: %+v", m)
+	}
+}
+
+// lostSender finds the keys of senders, except of one whose registry does not answer.
+type lostSender struct {
+	a2a.KeyFinder
+	lost string
+}
+
+func (l *lostSender) FindKeys(ctx context.Context, sender string, at time.Time) ([]ed25519.PublicKey, error) {
+	if sender == l.lost {
+		return nil, errors.New("no route to host")
+	}
+	return l.KeyFinder.FindKeys(ctx, sender, at)
+}
+
+// TestWaitingMailIsJudgedAgain checks that the cursor does not pass mail that stays at the relay because
+// the registry of its sender does not answer: the mail arrives in the same run, when the registry answers.
+func TestWaitingMailIsJudgedAgain(t *testing.T) {
+	e := newEnvironment(t)
+	var envelopes []string // one on each page
+	for _, from := range []string{alice, mallory, alice} {
+		signed, err := a2a.Sign(a2a.Message{From: from, To: bob, Body: offer("a table", 500)}, a2a.Wire, e.registry.key(from))
+		must(t, err)
+		envelopes = append(envelopes, string(signed.Text))
+	}
+	pages := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		since, _ := strconv.Atoi(r.FormValue("since"))
+		if since >= len(envelopes) {
+			fmt.Fprintf(w, `{"envelopes":[],"cursor":"%d","has_more":false}`, since)
+			return
+		}
+		fmt.Fprintf(w, `{"envelopes":[%s],"cursor":"%d","has_more":%t}`, envelopes[since], since+1, since+1 < len(envelopes))
+	}))
+	defer pages.Close()
+	senders := &lostSender{a2a.DocumentKeys{Resolver: e.registry}, mallory}
+	c := e.puller(bob)
+	c.Senders, c.RelayKey, c.Inbox.Address, c.Keep = senders, nil, pages.URL, true
+	cursor := ""
+	for i, want := range []struct {
+		added, waiting int
+		cursor         string
+	}{
+		{1, 0, "1"}, {0, 1, "2"}, {1, 0, "1"}, // back to the page of the one that waits
+		{1, 0, "2"}, {0, 0, "3"}, {0, 0, "3"}, // its registry answers
+	} {
+		if i == 3 {
+			senders.lost = ""
+		}
+		batch, err := c.Collect(t.Context(), cursor, 0)
+		must(t, err)
+		if len(batch.New) != want.added || len(batch.Waiting) != want.waiting || batch.Cursor != want.cursor {
+			t.Fatalf("pull %d: %d new, %d wait, cursor %q, want %+v", i+1, len(batch.New), len(batch.Waiting), batch.Cursor, want)
+		}
+		cursor = batch.Cursor
 	}
 }
 

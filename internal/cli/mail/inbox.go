@@ -91,6 +91,7 @@ func (v *verbs) pullMail(ctx context.Context, server *cli.Client, f *inboxFlags)
 		return explainMailbox(err)
 	}
 	printed, deadline := 0, time.Now().Add(f.wait)
+	var reported []string // the envelopes that stay at the relay
 	for cursor, wait, failures := "", time.Duration(0), 0; ; {
 		asked := time.Now()
 		batch, err := puller.Collect(ctx, cursor, wait)
@@ -116,9 +117,7 @@ func (v *verbs) pullMail(ctx context.Context, server *cli.Client, f *inboxFlags)
 			continue
 		}
 		failures = 0
-		for _, problem := range batch.Waiting {
-			fmt.Fprintf(v.Err, "stays at the relay: %s\n", format.Visible(problem.Error()))
-		}
+		reported = v.reportWaiting(batch.Waiting, reported)
 		cursor = batch.Cursor
 		early := wait > 0 && len(batch.New) == 0
 		switch {
@@ -143,6 +142,20 @@ func (v *verbs) pullMail(ctx context.Context, server *cli.Client, f *inboxFlags)
 			}
 		}
 	}
+}
+
+// reportWaiting reports the envelopes that stay at the relay, unless the pull before reported the same.
+func (v *verbs) reportWaiting(waiting []error, before []string) []string {
+	var texts []string
+	for _, problem := range waiting {
+		texts = append(texts, format.Visible(problem.Error()))
+	}
+	if !slices.Equal(texts, before) {
+		for _, text := range texts {
+			fmt.Fprintf(v.Err, "stays at the relay: %s\n", text)
+		}
+	}
+	return texts
 }
 
 // printNothingNew reports that there is no new mail, and names the command for old mail.

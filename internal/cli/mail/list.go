@@ -347,7 +347,12 @@ func (v *verbs) addEnvelope(ctx context.Context, server *cli.Client, name string
 	if err != nil {
 		return exit.Usagef("read %s: %w", name, err)
 	}
-	puller := &mailbox.Puller{Mailbox: me.box, Senders: a2a.DocumentKeys{Resolver: &cli.Directory{Server: server}}, Keys: me.keys, Rotated: len(me.keys) > 1}
+	directory := &cli.Directory{Server: server}
+	document, err := directory.Resolve(ctx, me.owner.String())
+	if err != nil {
+		return err
+	}
+	puller := &mailbox.Puller{Mailbox: me.box, Senders: a2a.DocumentKeys{Resolver: directory}, Keys: me.keys, Rotated: mailbox.LacksKey(document, me.keys)}
 	m, err := puller.Add(ctx, a2ahttp.Mail{Text: text})
 	if refused, ok := errors.AsType[*a2a.Refusal](err); ok {
 		if err := cli.WriteJSON(v.Out, struct {

@@ -15,6 +15,7 @@ import (
 	"gazetteer/mailbox"
 	"gazetteer/protocol/a2a"
 	"gazetteer/protocol/a2a/a2ahttp"
+	"gazetteer/protocol/did"
 )
 
 // sendFlags contains the flags of send.
@@ -38,8 +39,8 @@ that was received, or a file with an envelope.
   gazetteer send --reply-to 4f0c --counter "at nine" --price 5EUR
   gazetteer send --reply-to 4f0c --accept
 
-The message is checked against its thread before it is sent. --seal encrypts the body, so
-that only the recipient can read it. A failed delivery is tried again after 1, 2, 4 and 8
+The message is checked against its thread before it is sent, and the key against the
+agent's DID document. --seal encrypts the body, so that only the recipient can read it. A failed delivery is tried again after 1, 2, 4 and 8
 seconds, or when the inbox says so within 30 seconds; standard error says why. A
 recipient whose key changed is resolved once more.
 Sent messages are stored in the mailbox beside the key file. --again sends an undelivered
@@ -89,7 +90,11 @@ func (v *verbs) sendMessage(c *cobra.Command, server *cli.Client, to string, f *
 	if err != nil {
 		return err
 	}
-	client := &a2ahttp.Client{From: me.owner.String(), Key: me.key, Directory: &cli.Directory{Server: server}, AllowLoopback: true, Now: v.Environment.Now,
+	directory := &cli.Directory{Server: server}
+	if err := v.checkOwnKey(ctx, directory, me); err != nil {
+		return err
+	}
+	client := &a2ahttp.Client{From: me.owner.String(), Key: me.key, Directory: directory, AllowLoopback: true, Now: v.Environment.Now,
 		MaxWait: maxInboxWait, Retrying: v.reportRetry}
 	if f.again != "" {
 		return v.sendAgain(ctx, me, client, f.again)
@@ -117,7 +122,7 @@ func (v *verbs) sendMessage(c *cobra.Command, server *cli.Client, to string, f *
 	case to == "":
 		return cli.UsageError(c, "name the recipient, or the message that is answered by --reply-to")
 	default:
-		document, err := (&cli.Directory{Server: server}).Resolve(ctx, to)
+		document, err := directory.Resolve(ctx, to)
 		if err != nil {
 			return v.ExplainUnknownAgent(ctx, server, to, err)
 		}
@@ -129,6 +134,30 @@ func (v *verbs) sendMessage(c *cobra.Command, server *cli.Client, to string, f *
 		return v.explainSend(err, m.ID)
 	}
 	return v.printSent(ctx, me, sent)
+}
+
+// checkOwnKey checks that the agent's DID document shows the key of the key file, without which nobody
+// may send (A2A §3.5).
+func (v *verbs) checkOwnKey(ctx context.Context, directory *cli.Directory, me self) error {
+	own := me.owner.String()
+	hasKey := func(document did.Document) bool {
+		key, err := document.Key()
+		return err == nil && key.Equal(me.key.Public())
+	}
+	document, err := directory.Resolve(ctx, own)
+	if err == nil && !hasKey(document) { // the document may be cached from before a rotation
+		document, _, err = directory.Refresh(ctx, own)
+	}
+	refused, isRefused := errors.AsType[*cli.RefusedError](err)
+	switch {
+	case isRefused && refused.Code == "no-agent":
+		return exit.NotFoundf("not sent: the agent of %s, %s, is not registered\n  repair: use the key file of a registered agent, or register one: %s", v.key.Path(), own, v.FormatCommand("agent new NAME --key FILE"))
+	case err != nil:
+		return err
+	case !hasKey(document):
+		return exit.NotFoundf("not sent: the key in %s is not the key of %s: its DID document shows another\n  repair: use the file with the current key; %s shows that key", v.key.Path(), own, v.FormatCommand("agent show "+own))
+	}
+	return nil
 }
 
 func (v *verbs) sendAgain(ctx context.Context, me self, client *a2ahttp.Client, id string) error {
