@@ -67,6 +67,20 @@ func open(t testing.TB, body string) (a2a.Opened, error) {
 	return v.Open(keyOf(bob))
 }
 
+// withTrailingBits changes the bits of the last character that encode nothing.
+func withTrailingBits(t *testing.T, text string) string {
+	t.Helper()
+	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+	last := len(text) - 1
+	changed := text[:last] + string(alphabet[strings.IndexByte(alphabet, text[last])+1])
+	before, _ := base64.RawURLEncoding.DecodeString(text)
+	after, err := base64.RawURLEncoding.DecodeString(changed)
+	if err != nil || !bytes.Equal(before, after) {
+		t.Fatalf("%q and %q are not two encodings of the same bytes: %v", text, changed, err)
+	}
+	return changed
+}
+
 func TestOpen(t *testing.T) {
 	b := a2a.Binding{ID: "018fde3a-1234-4abc-8def-aabbccddeeff", From: alice, To: bob, ThreadID: "018fde3a-5678-4abc-9012-aabbccddeeff"}
 	public := keyOf(bob).Public().(ed25519.PublicKey)
@@ -107,7 +121,8 @@ func TestOpen(t *testing.T) {
 		"a ciphertext with a line end":     change(ct, ct[:8]+`\n`+ct[8:]),
 		"a ciphertext of 15 bytes":         change(ct, base64.RawURLEncoding.EncodeToString(make([]byte, 15))),
 		"an empty ciphertext":              change(ct, ""),
-		"trailing bits":                    change(ct, ct+"B"),
+		"another character":                change(ct, ct+"B"),
+		"trailing bits":                    change(ct, withTrailingBits(t, ct)),
 		"epk 0":                            change(epk, did.FormatX25519(zero)),
 		"epk 1":                            change(epk, did.FormatX25519(one)),
 		"epk of order 8":                   change(epk, did.FormatX25519(order8)),
@@ -164,6 +179,25 @@ func TestSealRefuses(t *testing.T) {
 	}
 	if err := (&a2a.Message{}).Seal(public); err == nil {
 		t.Error("a message without a body is sealed")
+	}
+}
+
+// TestFreshSealSecrets checks that each sealed body has an ephemeral key and a nonce of its own (§14.3 steps 1
+// and 6).
+func TestFreshSealSecrets(t *testing.T) {
+	seen := map[string]bool{}
+	for range 20 {
+		m := a2a.Message{From: alice, To: bob, Body: offer(5)}
+		if err := m.Seal(keyOf(bob).Public().(ed25519.PublicKey)); err != nil {
+			t.Fatal(err)
+		}
+		sealed := m.Body.(a2a.Sealed)
+		for name, text := range map[string]string{"epk": sealed.EphemeralKey, "nonce": sealed.Nonce} {
+			if seen[text] {
+				t.Errorf("the %s %s appears twice", name, text)
+			}
+			seen[text] = true
+		}
 	}
 }
 

@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"context"
 	"crypto/ed25519"
+	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -57,6 +60,13 @@ func newWeb(t testing.TB, handler http.HandlerFunc) *web {
 		handler(rw, r)
 	}))
 	t.Cleanup(server.Close)
+	w.connect(t, server)
+	return w
+}
+
+// connect makes every name lead to a server.
+func (w *web) connect(t testing.TB, server *httptest.Server) {
+	t.Helper()
 	roots := x509.NewCertPool()
 	roots.AddCert(server.Certificate())
 	var err error
@@ -67,7 +77,6 @@ func newWeb(t testing.TB, handler http.HandlerFunc) *web {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return w
 }
 
 func (w *web) resolver(t testing.TB, bases map[string]string) *resolve.Resolver {
@@ -134,6 +143,23 @@ func TestSecondURLIsTriedOnlyAfterNotFound(t *testing.T) {
 	}
 }
 
+// TestTLSVersions checks that documents are requested over TLS 1.2 and later only (A2A §7.1).
+func TestTLSVersions(t *testing.T) {
+	for version, accepted := range map[uint16]bool{tls.VersionTLS10: false, tls.VersionTLS11: false, tls.VersionTLS12: true, tls.VersionTLS13: true} {
+		server := httptest.NewUnstartedServer(serve(200, "application/json", document(asked)))
+		server.Config.ErrorLog = log.New(io.Discard, "", 0)
+		server.TLS = &tls.Config{MinVersion: version, MaxVersion: version}
+		server.StartTLS()
+		t.Cleanup(server.Close)
+		w := &web{}
+		w.connect(t, server)
+		_, err := w.resolver(t, nil).Resolve(t.Context(), asked)
+		if accepted != (err == nil) || !accepted && !errors.Is(err, resolve.ErrUnreachable) {
+			t.Errorf("%s: %v", tls.VersionName(version), err)
+		}
+	}
+}
+
 func TestUnresolvableDIDs(t *testing.T) {
 	good := document(asked)
 	for _, c := range []struct {
@@ -154,6 +180,10 @@ func TestUnresolvableDIDs(t *testing.T) {
 		{"a page for people", asked, serve(200, "text/html", good), resolve.ErrUnusable, "text/html"},
 		{"no JSON", asked, serve(200, "application/json", []byte("<")), resolve.ErrUnusable, "cannot be read"},
 		{"forbidden", asked, serve(403, "application/json", good), resolve.ErrUnusable, "403"},
+		{"created", asked, serve(201, "application/json", good), resolve.ErrUnusable, "201"}, // 200 alone (A2A §3.3)
+		{"accepted", asked, serve(202, "application/json", good), resolve.ErrUnusable, "202"},
+		{"a part", asked, serve(206, "application/json", good), resolve.ErrUnusable, "206"},
+		{"an unassigned status", asked, serve(299, "application/json", good), resolve.ErrUnusable, "299"},
 		{"broken", asked, serve(500, "application/json", good), resolve.ErrUnreachable, "500"},
 		{"cut off", asked, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Length", "1000")
