@@ -30,11 +30,17 @@ import (
 // openQuick is open for a log that repeats what fails almost at once.
 func (h *fixture) openQuick(o Options) {
 	h.t.Helper()
+	h.openIdle(o)
+	h.run()
+}
+
+// openIdle opens such a log, which follows nothing yet.
+func (h *fixture) openIdle(o Options) {
+	h.t.Helper()
 	if err := h.tryOpen(o); err != nil {
 		h.t.Fatal(err)
 	}
 	h.log.retry = time.Millisecond
-	h.run()
 }
 
 // eraseRecord deletes the record of an event, and waits until its content is erased.
@@ -152,12 +158,13 @@ func TestErasureDoesNotWaitForSignature(t *testing.T) {
 			h.shut()
 			h.checkUndeclared(2)
 
-			h.openQuick(Options{Lock: lock.cosigner(t)})
+			h.openIdle(Options{Lock: lock.cosigner(t)})
 			if _, halted := h.log.Halted(); !halted {
 				if err := h.log.CheckStore(t.Context()); err != nil {
 					t.Errorf("at the next start: %v", err)
 				}
 			}
+			h.run()
 			last := h.eraseRecord(1, 5)
 			c.help(h, lock)
 			if err := h.log.WaitFor(t.Context(), last); err != nil {
