@@ -187,7 +187,12 @@ func TestReport(t *testing.T) {
 	r.Add("X2", nil, "c", "")
 	r.Add("X1", nil, "d", "")
 	got := r.Findings()
-	if len(got) != 3 || got[2].Code != protocol.CodeMore || got[2].Severity != protocol.Error || !strings.Contains(got[2].Message, "2 more") {
+	if len(got) != 3 || got[1].Code != "X2" || got[2].Code != protocol.CodeMore || got[2].Severity != protocol.Info || !strings.Contains(got[2].Message, "2 more") {
+		t.Errorf("findings %+v, want the error in place of a repeated hint, and the rest", got)
+	}
+	r.Add("X2", nil, "e", "") // the only X1 is not replaced
+	got = r.Findings()
+	if got[0].Code != "X1" || got[1].Message != "c" || got[2].Severity != protocol.Error || !strings.Contains(got[2].Message, "3 more") {
 		t.Errorf("findings %+v, want two and the rest with the heaviest severity", got)
 	}
 }

@@ -1,6 +1,9 @@
 package protocol
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // A Rule is one row of a draft's table of rules.
 type Rule struct {
@@ -33,12 +36,15 @@ func ByCode(table []Rule) map[string]Rule {
 // the highest of the omitted ones.
 const CodeMore = "MORE"
 
-// A Report collects the findings of one document, at most as many as its limit. [NewReport] creates
+// A Report collects the findings of one document, at most as many as its limit. When it is full, a
+// finding replaces one of a lower severity whose code is listed more than once. [NewReport] creates
 // one.
 type Report struct {
 	rules    map[string]Rule
 	limit    int
 	findings []Finding
+	listed   map[string]int // findings by code
+	fixed    Severity       // no finding below it can be replaced
 	dropped  int
 	worst    Severity // of the dropped
 }
@@ -93,10 +99,36 @@ func (r *Report) newFinding(code, message, help string) Finding {
 }
 
 func (r *Report) appendFinding(f Finding) {
-	if len(r.findings) < r.limit {
-		r.findings = append(r.findings, f)
-		return
+	if len(r.findings) >= r.limit {
+		r.dropped++
+		at := r.findReplaceable(f.Severity)
+		if at < 0 {
+			r.worst = max(r.worst, f.Severity)
+			return
+		}
+		replaced := r.findings[at]
+		r.worst = max(r.worst, replaced.Severity)
+		r.listed[replaced.Code]--
+		r.findings = slices.Delete(r.findings, at, at+1)
+		r.fixed = Info
 	}
-	r.dropped++
-	r.worst = max(r.worst, f.Severity)
+	if r.listed == nil {
+		r.listed = map[string]int{}
+	}
+	r.listed[f.Code]++
+	r.findings = append(r.findings, f)
+}
+
+// findReplaceable returns the index of the last finding of the lowest severity below s whose code is
+// listed more than once, -1 if there is none.
+func (r *Report) findReplaceable(s Severity) int {
+	for lower := r.fixed; lower < s; lower++ {
+		for i, f := range slices.Backward(r.findings) {
+			if f.Severity == lower && r.listed[f.Code] > 1 {
+				return i
+			}
+		}
+		r.fixed = lower + 1
+	}
+	return -1
 }

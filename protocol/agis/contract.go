@@ -30,7 +30,18 @@ func (c *checker) checkContract(endpoint *protocol.Node) {
 var genericErrors = map[string]bool{
 	"error": true, "errors": true, "failure": true, "failed": true, "unknown": true, "exception": true,
 	"unknown_error": true, "general_error": true, "generic_error": true,
+	"err": true, "fail": true, "other": true, "generic": true, "unspecified": true, "unspecified_error": true,
+	"internal_error": true, "internal_server_error": true, "server_error": true,
 }
+
+// isGenericError reports whether a name of an error does not tell what went wrong, however its
+// words are joined.
+func isGenericError(name string) bool {
+	return len(name) <= maxKnownError && genericErrors[strings.Join(splitSegment(name), "_")]
+}
+
+// maxKnownError is the length up to which a name is looked up among the generic ones.
+const maxKnownError = 32
 
 func (c *checker) checkErrors(n *protocol.Node) {
 	const help = "write a list of names, or of mappings with name and description"
@@ -60,7 +71,7 @@ func (c *checker) checkErrors(n *protocol.Node) {
 			c.Add("AGIS815", item, "the error "+protocol.Quote(name)+" is listed twice", "remove one of them")
 		}
 		seen[name] = true
-		if genericErrors[strings.ToLower(name)] {
+		if isGenericError(name) {
 			generic = append(generic, item)
 		}
 	}

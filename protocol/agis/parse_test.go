@@ -3,6 +3,7 @@ package agis_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -265,5 +266,28 @@ func TestMergeKeys(t *testing.T) {
 	want := []string{"AGIS104 /endpoints/0/semantic", "AGIS104 /vocabulary", "AGIS515 /endpoints/0/semantic/mcp_tool_name", "AGIS706 /vocabulary/namespace"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// A number is not the version 1.0 in JSON, which has no notation without quotes.
+func TestVersionNumberInJSON(t *testing.T) {
+	_, findings, err := agis.Parse([]byte(`{"agis":1.0,"service":"Acme"}`), agis.Options{})
+	if err != nil || !has(findings, "AGIS111") || has(findings, "AGIS112") {
+		t.Errorf("%v, %+v; want AGIS111", err, findings)
+	}
+}
+
+// Errors are listed even if hints alone would fill the list.
+func TestErrorsDisplaceHints(t *testing.T) {
+	text := string(change(t, string(put(t, base, "path: /Reservation\n")), "declared_verbs", "[BOOK, FIND]"))
+	for i := range 600 {
+		text += fmt.Sprintf("unknown%d: 1\n", i)
+	}
+	_, findings, err := agis.Parse([]byte(text), agis.Options{})
+	if err != nil || !has(findings, "AGIS405") || !has(findings, "AGIS703") || !has(findings, "AGIS122") || len(findings) != protocol.DefaultLimits.Findings+1 {
+		t.Errorf("%v, %d findings, %+v", err, len(findings), findings[max(0, len(findings)-5):])
+	}
+	if last := findings[len(findings)-1]; last.Code != protocol.CodeMore || last.Severity != protocol.Info {
+		t.Errorf("the rest is %+v, want infos", last)
 	}
 }

@@ -110,7 +110,7 @@ func (c *checker) checkPath(n *protocol.Node, method string) {
 
 // isParameter reports whether a segment is intended as a parameter, in any notation.
 func isParameter(s string) bool {
-	return strings.ContainsAny(s, "{}<>") || strings.HasPrefix(s, ":")
+	return strings.ContainsAny(s, "{}<>[]()*") || strings.HasPrefix(s, ":") || strings.HasPrefix(s, "$")
 }
 
 // apiVerbs are verbs of API names that are so rare as nouns that in a path they are verbs. Words
@@ -131,7 +131,8 @@ var heads = map[string]bool{
 }
 
 // verbForm reports whether a segment of these words begins with a verb: one of API names, a word
-// that English uses as nothing else, or such a word in the third person (exists, is-open).
+// that English uses as nothing else, or such a word in the third person (exists, is-open) or with
+// -ing (creating-order).
 func verbForm(words []string) bool {
 	first, last := words[0], words[len(words)-1]
 	if len(words) > 1 && (slices.Contains(particles, words[1]) || slices.Contains(particles, strings.TrimSuffix(words[1], "s"))) {
@@ -146,10 +147,14 @@ func verbForm(words []string) bool {
 	if len(words) > 1 && states[first] || onlyVerb(first) {
 		return true
 	}
-	if !strings.HasSuffix(first, "s") || english.Lookup(first).Known() || english.Singular(first) != "" {
+	gerund := strings.HasSuffix(first, "ing")
+	if !gerund && !strings.HasSuffix(first, "s") || english.Lookup(first).Known() || listed().noun[first] || english.Singular(first) != "" {
 		return false
 	}
 	bases := english.Base(first)
+	if gerund && slices.ContainsFunc(bases, func(base string) bool { return apiVerbs[base] }) {
+		return true
+	}
 	return len(bases) == 1 && onlyVerb(bases[0])
 }
 
@@ -180,7 +185,10 @@ func runsOn(segment, method string) bool {
 	return ok && method != "" && len(rest) > 2 && english.Lookup(rest).Noun && !english.Lookup(segment).Known() && !english.Lookup(english.Singular(segment)).Known()
 }
 
-var separated = regexp.MustCompile(`[A-Za-z0-9][_+ ]+[A-Za-z0-9]|[A-Za-z][_.+ ]+[A-Za-z]|%20|[^\S ]`)
+// segmentSeparators are characters that join words of a segment. Only the hyphen is allowed (§5(c)).
+const segmentSeparators = "-_.+ ,;:~@|&="
+
+var separated = regexp.MustCompile(`[A-Za-z0-9][_+ ,;:~@|&=]+[A-Za-z0-9]|[A-Za-z][_.+ ]+[A-Za-z]|%20|[^\S ]|--|\A[-_]|[-_]\z`)
 
 // nounSegment checks a segment that is not a parameter.
 func nounSegment(s, method string, report func(code, message, help string)) {
@@ -189,14 +197,14 @@ func nounSegment(s, method string, report func(code, message, help string)) {
 	if strings.ContainsFunc(s, unicode.IsUpper) {
 		report("AGIS405", "the segment "+quoted+" contains an upper-case letter", "write "+protocol.Quote(strings.Join(words, "-")))
 	}
-	if strings.ContainsAny(s, "_.+ %\t\n\f\r") && separated.MatchString(s) {
-		report("AGIS406", "the words of the segment "+quoted+" are not joined by hyphens", "write "+protocol.Quote(strings.Join(words, "-")))
+	if strings.ContainsAny(s, segmentSeparators+"%\t\n\f\r") && separated.MatchString(s) {
+		report("AGIS406", "the words of the segment "+quoted+" are not joined by single hyphens", "write "+protocol.Quote(strings.Join(words, "-")))
 	}
 	if len(words) == 0 {
 		return
 	}
 	repeats := method != "" && strings.EqualFold(words[0], method) || runsOn(s, method)
-	camel := len(words) > 1 && !strings.ContainsAny(s, "-_.+ ")
+	camel := len(words) > 1 && !strings.ContainsAny(s, segmentSeparators)
 	if verbForm(words) || repeats && camel || len(words) == 1 && commandInOne(words[0]) {
 		begins := " begins with a verb"
 		if len(words) == 1 && !commandInOne(words[0]) {
@@ -219,7 +227,7 @@ func splitSegment(s string) []string {
 			b.WriteByte(' ')
 		}
 		small = unicode.IsLower(r) || unicode.IsDigit(r)
-		if strings.ContainsRune("-_.+", r) {
+		if strings.ContainsRune(segmentSeparators, r) {
 			r = ' '
 		}
 		b.WriteRune(unicode.ToLower(r))

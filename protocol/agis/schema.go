@@ -84,12 +84,24 @@ func (c *checker) checkSchema(n *protocol.Node) {
 		c.Add("AGIS804", n, n.Key+" is "+describeKind(n.Kind)+", not a JSON Schema object", "write a JSON Schema, for example {type: object, properties: {…}}")
 		return
 	}
-	if len(n.Items) > 0 && !slices.ContainsFunc(n.Items, func(m *protocol.Node) bool { _, ok := keywords[m.Key]; return ok || m.Key == "optional" }) {
+	if isShorthand(n) {
 		c.Add("AGIS809", n, n.Key+" has no keyword of JSON Schema, so it does not describe the data", "put the names under properties: {type: object, properties: {name: {type: string}}}")
 		return
 	}
 	c.checkSchemaBlock(n)
 	c.checkRequired(n)
+}
+
+// isShorthand reports whether a mapping names the fields of the data instead of describing them:
+// title: string is such a field, even though title is a keyword too. An empty schema is none.
+func isShorthand(n *protocol.Node) bool {
+	for _, m := range n.Items {
+		named := (m.Key == "title" || m.Key == "description") && (slices.Contains(schemaTypes, m.Str()) || otherTypes[m.Str()] != "")
+		if _, ok := keywords[m.Key]; ok && !named {
+			return false
+		}
+	}
+	return len(n.Items) > 0
 }
 
 // sharedSchemas checks the schemas below schemas, and all others to which references lead.

@@ -109,7 +109,7 @@ func (c *checker) checkSentence(parent *protocol.Node, field, missing, what stri
 
 // internal matches descriptions of internal steps, of which the draft gives an example (§6.1): rows
 // inserted into tables, statements executed, procedures called.
-var internal = regexp.MustCompile(`(?i)\b(?:(?:insert|write|update|delete|select|append|store|save|add|remove)e?s?\b.*\b(?:rows?|records?|entry|entries|tuples?|documents?)\b.*\b(?:tables?|databases?|db|collections?|indexe?s?|caches?)\W*\z` +
+var internal = regexp.MustCompile(`(?i)\b(?:(?:insert|write|update|delete|select|append|store|save|add|remove)e?s?\b.*\b(?:rows?|records?|entry|entries|tuples?|documents?)\b.*\b(?:(?:tables?|databases?|db|collections?|indexe?s?|caches?)\W*\z|(?:into|in|from)\s+(?:\w+\s+){0,3}(?:tables?|databases?|db)\b)` +
 	`|(?:execute|run|issue|perform)s?\s+(?:an?\s+|the\s+)?(?:sql|insert|select|update|delete|database)\s+(?:quer(?:y|ies)|statements?|transactions?)\b` +
 	`|(?:call|invoke|execute|run)s?\s+(?:an?\s+|the\s+)?(?:stored procedure|internal (?:function|method|service|api|handler))\b)`)
 

@@ -79,9 +79,15 @@ func (c *checker) readName(parent *protocol.Node, field, code, what string) stri
 	return n.Str()
 }
 
+// isAGTP reports whether a text is an agtp:// address with a host.
+func isAGTP(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && strings.EqualFold(u.Scheme, "agtp") && u.Hostname() != ""
+}
+
 func (c *checker) checkAGTP(root *protocol.Node) string {
 	address := c.readName(root, "agtp", "AGIS114", "the AGTP address of the service, for example agtp://service.example.com")
-	if u, err := url.Parse(address); address != "" && (err != nil || !strings.EqualFold(u.Scheme, "agtp") || u.Hostname() == "") {
+	if address != "" && !isAGTP(address) {
 		c.Add("AGIS115", root.Member("agtp"), "agtp is not an agtp:// address with a host", "write the whole address, for example agtp://service.example.com")
 	}
 	return address

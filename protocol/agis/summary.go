@@ -43,6 +43,7 @@ func (c *checker) readSummary(root *protocol.Node) *Summary {
 	c.summaryRecommended(root)
 	c.summaryMethods(root)
 	c.summarySensitivity(root)
+	c.summaryTypes(root)
 	c.summaryLinks(root)
 	c.summaryTexts(root)
 	if n := root.Member("capability_summary"); n != nil && n.Kind != protocol.Array {
@@ -83,6 +84,10 @@ func (c *checker) summaryRequired(root *protocol.Node) {
 			c.Add("WK102", placeOfAbsence(n, root), field+" is missing or empty", "add "+field)
 		case n.Kind != protocol.String:
 			c.Add("WK102", n, field+" is "+describeKind(n.Kind)+", not a string", "put it in quotes")
+		case field == "agis" && n.Text != "1.0":
+			c.Add("WK102", n, "agis is "+quoteNode(n)+", not \"1.0\"", `write "agis": "1.0"`)
+		case field == "agtp" && !isAGTP(n.Text):
+			c.Add("WK102", n, "agtp is not an agtp:// address with a host", "write the whole address, for example agtp://service.example.com")
 		}
 	}
 	n := root.Member("methods")
@@ -91,6 +96,8 @@ func (c *checker) summaryRequired(root *protocol.Node) {
 		c.Add("WK102", root, "methods is missing", `list the verbs of the service, for example ["BOOK", "FIND"]`)
 	case n.Kind != protocol.Array || len(n.Strs()) != len(n.Items):
 		c.Add("WK102", n, "methods is not a list of strings", `list the verbs of the service, for example ["BOOK", "FIND"]`)
+	case len(n.Items) == 0:
+		c.Add("WK102", n, "methods is empty", `list the verbs of the service, for example ["BOOK", "FIND"]`)
 	}
 	if n := root.Member("agis_document"); !isEmpty(n) && n.Kind == protocol.String && !isURI(n.Text) {
 		c.Add("WK103", n, "agis_document is not an agtp:// or https:// address", "write the address of the full document")
@@ -106,6 +113,22 @@ func (c *checker) summaryRecommended(root *protocol.Node) {
 	}
 	if len(absent) > 0 {
 		c.Add("WK109", root, strings.Join(absent, ", ")+": in the draft's summary and absent here", "add what the service has; it helps to be found")
+	}
+}
+
+// summaryTypes reports optional members whose values have another type than those of the draft's
+// summary (WK116).
+func (c *checker) summaryTypes(root *protocol.Node) {
+	for _, field := range []string{"domain", "namespace", "version"} {
+		if n := root.Member(field); n != nil && n.Kind != protocol.String {
+			c.Add("WK116", n, field+" is "+describeKind(n.Kind)+", not a string", "put it in quotes")
+		}
+	}
+	for _, field := range []string{"negotiable", "pre_auth_discovery"} {
+		c.booleanField(root, field, "WK116")
+	}
+	if n := root.Member("data_classes"); n != nil && n.Kind != protocol.Array {
+		c.Add("WK116", n, "data_classes is "+describeKind(n.Kind)+", not a list", `list the names of the classes, for example ["reservation"]`)
 	}
 }
 
@@ -127,11 +150,16 @@ func (c *checker) summaryMethods(root *protocol.Node) {
 	}
 }
 
+// sensitivityNames are members that describe the sensitivity of data, in the form of [foldName].
+var sensitivityNames = []string{"sensitivity", "datasensitivity", "sensitivitylevel", "datamanifest"}
+
 // summarySensitivity reports details that a summary must not reveal (§11.1(b)).
 func (c *checker) summarySensitivity(n *protocol.Node) {
 	for _, m := range n.Items {
-		if m.Key == "sensitivity" || m.Key == "data_manifest" {
-			c.AddKey("WK105", m, "the summary exposes "+m.Key, "name the data classes only; details belong in the full document")
+		name := foldName(m.Key)
+		ofClass := strings.HasPrefix(m.Pointer, "/data_classes/") && (name == "requiresauthorization" || name == "impacttier")
+		if ofClass || slices.Contains(sensitivityNames, name) {
+			c.AddKey("WK105", m, "the summary exposes "+protocol.Quote(m.Key), "name the data classes only; details belong in the full document")
 			continue
 		}
 		c.summarySensitivity(m)

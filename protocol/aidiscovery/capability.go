@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gazetteer/protocol"
@@ -124,6 +125,12 @@ func hasScheme(text string) bool {
 	return ok && scheme != "" && isAlpha(scheme[0]) && consistsOf(scheme, func(c byte) bool { return isAlphanumeric(c) || c == '+' || c == '-' || c == '.' })
 }
 
+// isPort reports whether the digits of an address's port are "" or the number of a port.
+func isPort(digits string) bool {
+	_, err := strconv.ParseUint(digits, 10, 16)
+	return digits == "" || err == nil
+}
+
 // Endpoint returns the form of an endpoint (§3.3). The URI is nil unless the form is Absolute.
 func Endpoint(text string) (EndpointForm, *url.URL) {
 	// Browsers drop control characters from an address, so "/\t/host" would
@@ -134,16 +141,20 @@ func Endpoint(text string) (EndpointForm, *url.URL) {
 	if strings.HasPrefix(text, "//") || strings.HasPrefix(text, `/\`) {
 		return NetworkPath, nil
 	}
-	if strings.HasPrefix(text, "/") {
-		return Relative, nil
-	}
 	// A space ends an address (RFC 3986 §2): what follows is text.
-	if !hasScheme(text) || strings.Contains(text, " ") {
+	if strings.Contains(text, " ") {
+		return BadForm, nil
+	}
+	relative := strings.HasPrefix(text, "/")
+	if !relative && !hasScheme(text) {
 		return BadForm, nil
 	}
 	u, err := url.Parse(text)
-	if err != nil {
+	if err != nil || !isPort(u.Port()) {
 		return BadForm, nil
+	}
+	if relative {
+		return Relative, nil
 	}
 	if u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
 		return BadScheme, nil

@@ -69,6 +69,9 @@ func (c *checker) authHeader(parent *protocol.Node) string {
 	if !fieldName(n.Text) {
 		c.Add("AI504", n, "auth.header is not the name of a header", `write the name only, for example "X-API-Key"; no colon, space or value`)
 	}
+	if isRandom(n.Text) && !strings.Contains(n.Text, "-") {
+		c.Add("AI901", n, "auth.header holds what looks like a key", "write the name of the header, for example \"X-API-Key\", and revoke the key")
+	}
 	return n.Text
 }
 
@@ -104,7 +107,7 @@ func (c *checker) readURI(parent *protocol.Node, name, code string) string {
 
 func absoluteURI(s string) bool {
 	u, err := url.Parse(s)
-	if err != nil || !u.IsAbs() {
+	if err != nil || !u.IsAbs() || strings.Contains(s, " ") || !isPort(u.Port()) {
 		return false
 	}
 	if u.Scheme == "http" || u.Scheme == "https" {

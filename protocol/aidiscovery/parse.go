@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -199,27 +198,19 @@ func (c *checker) checkVersion(root *protocol.Node) {
 	c.doc.Version = n.Str()
 }
 
-// newerVersion reports whether s is a dotted version above 1.0, compared by
-// component: 1.10 is above 1.9.
+// newerVersion reports whether s is a dotted version above 1.0, compared by component: 1.10 is above
+// 1.9. A component has any number of digits; zeros lead only those after the first, as in 2026.09.
 func newerVersion(s string) bool {
-	parts := strings.Split(s, ".")
-	numbers := make([]int, max(len(parts), 2))
-	for i, p := range parts {
-		v, err := strconv.Atoi(p)
-		if err != nil || len(p) > 6 || p[0] < '0' || p[0] > '9' || len(p) > 1 && p[0] == '0' {
+	first, _, _ := strings.Cut(s, ".")
+	if first == "" || first[0] == '0' {
+		return false
+	}
+	for part := range strings.SplitSeq(s, ".") {
+		if part == "" || !consistsOf(part, isDigit) {
 			return false
 		}
-		numbers[i] = v
 	}
-	if numbers[0] != 1 {
-		return numbers[0] > 1
-	}
-	for _, v := range numbers[1:] {
-		if v > 0 {
-			return true
-		}
-	}
-	return false
+	return first != "1" || strings.Trim(s[len(first):], ".0") != ""
 }
 
 // readObject returns the optional member of that name if it is an object, and

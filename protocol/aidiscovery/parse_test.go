@@ -140,3 +140,19 @@ func TestOtherFormat(t *testing.T) {
 		t.Errorf("error %v, findings %v; want AI210", err, findings)
 	}
 }
+
+// The limits of §4.5 allow their own size.
+func TestSizeAtTheLimit(t *testing.T) {
+	for size, want := range map[int]string{
+		aidiscovery.SoftSize: "", aidiscovery.SoftSize + 1: "AI115", aidiscovery.HardSize: "AI115", aidiscovery.HardSize + 1: "AI116",
+	} {
+		text := base + strings.Repeat(" ", size-len(base))
+		_, findings, _ := aidiscovery.Parse([]byte(text), options)
+		for _, code := range []string{"AI115", "AI116"} {
+			got := slices.ContainsFunc(findings, func(f protocol.Finding) bool { return f.Code == code })
+			if got != (code == want) {
+				t.Errorf("%d bytes: findings %v, want %q", size, findings, want)
+			}
+		}
+	}
+}

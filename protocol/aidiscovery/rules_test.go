@@ -129,6 +129,23 @@ func TestRules(t *testing.T) {
 		{"version 2 is newer", `"1.0"`, `"2"`, "AI213"},
 		{"version 1 is not 1.0", `"1.0"`, `"1"`, "AI212"},
 		{"version 01.1", `"1.0"`, `"01.1"`, "AI212"},
+		{"version of a month", `"1.0"`, `"2026.09"`, "AI213"},
+		{"version of a day", `"1.0"`, `"20260901"`, "AI213"},
+		{"version of many digits", `"1.0"`, `"10000000.0"`, "AI213"},
+		{"version 3.0", `"1.0"`, `"3.0"`, "AI213"},
+		{"version 1.100", `"1.0"`, `"1.100"`, "AI213"},
+		{"version beyond any integer type", `"1.0"`, `"99999999999999999999999.0"`, "AI213"},
+		{"version 1.0.0", `"1.0"`, `"1.0.0"`, "AI212"},
+		{"version 2.", `"1.0"`, `"2."`, "AI212"},
+		{"path with a space", `"/notes"`, `"/all notes"`, "AI413"},
+		{"path with a broken escape", `"/notes"`, `"/%zz"`, "AI413"},
+		{"endpoint at a port that cannot be", `"/notes"`, `"https://example.com:99999/notes"`, "AI413"},
+		{"docs with a space", `"bearer"`, `"bearer", "docs": "https://example.com/the docs"`, "AI505"},
+		{"docs at a port that cannot be", `"bearer"`, `"bearer", "docs": "https://example.com:99999/docs"`, "AI505"},
+		{"docs with a key in the query", `"bearer"`, `"bearer", "docs": "https://example.com/docs?api_key=9aBcD3eFgH1iJkLmN0pQ"`, "AI901"},
+		{"docs with a placeholder in the query", `"bearer"`, `"bearer", "docs": "https://example.com/docs?api_key=YOUR_API_KEY_123456789"`, ""},
+		{"a key as the header", `"bearer"`, `"apikey", "header": "9f86d081884c7d659a2feaa0c55ad015"`, "AI901"},
+		{"a long header name", `"bearer"`, `"apikey", "header": "X-Acme-Notes-Service-V2-Auth"`, ""},
 		{"version with text", `"1.0"`, `"1.1-beta"`, "AI212"},
 		{"no version", `"1.0"`, `""`, "AI212"},
 		{"letter case matters", `"auth"`, `"Auth"`, "AI219 AI506"},
@@ -278,7 +295,7 @@ func TestCredentials(t *testing.T) {
 		"(xoxb-" + letters[:30] + ")", "sk-proj-" + letters[:48], "sk-ant-api03-" + letters[:50], "hf_" + letters[:34], "npm_" + letters[:36], "whsec_" + letters[:32],
 		"SG." + letters[:22] + "." + letters[:43], "dop_v1_" + letters + letters[:10], "https://hooks.slack.com/services/T0/B0/" + letters[:30],
 		"-----BEGIN PRIVATE KEY-----", "-----BEGIN RSA PRIVATE KEY----- MIIE", "-----BEGIN OPENSSH PRIVATE KEY-----",
-		"Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln", "jwt-eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.", "redis://:hunter2@cache.example.com", "postgres://a:b@c", "see ftp://u:p:w@h/x",
+		"Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln", "Authorization: Bearer " + letters[:24], "sk-" + letters[:48], "at https://example.com/x?a=1&access_token=" + letters[:24], "jwt-eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.", "redis://:hunter2@cache.example.com", "postgres://a:b@c", "see ftp://u:p:w@h/x",
 	} {
 		for _, document := range []string{
 			strings.Replace(base, "Keeps notes.", text, 1),
@@ -293,7 +310,7 @@ func TestCredentials(t *testing.T) {
 	for _, text := range []string{
 		"sk_live_" + strings.Repeat("x", 24), "ghp_" + strings.Repeat("X1", 20), "task_live_" + letters[:24], "AKIAIOSFODNN7EXAMPLE", "hf_short", "a PRIVATE KEY-----",
 		"eyJub3Q.eyJub3Q.abc", "eyJhbGciOiJIUzI1NiJ9.nothing", "https://example.com:80/@me", "a: b@c", "https://{user}:{password}@example.com", "://u:p@h", "u:p@h",
-		"use https://user@example.com/x", letters,
+		"use https://user@example.com/x", letters, "Bearer authentication-is-required-2-times", "Authorization: Bearer YOUR_API_KEY_123456789", "?api_key=" + strings.Repeat("x1", 20),
 	} {
 		_, findings, err := aidiscovery.Parse([]byte(strings.Replace(base, "Keeps notes.", text, 1)), options)
 		if err != nil || len(findings) > 0 {

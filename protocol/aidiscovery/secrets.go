@@ -2,7 +2,9 @@ package aidiscovery
 
 import (
 	"encoding/base64"
+	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -67,6 +69,7 @@ var keyShapes = []keyShape{
 	{name: "a Slack token", prefix: "xoxs-", more: "-", least: 20},
 	{name: "a Slack webhook", prefix: "hooks.slack.com/services/T", more: "/", least: 30},
 	{name: "an OpenAI key", prefix: "sk-proj-", more: "_-", least: 40},
+	{name: "an OpenAI key", prefix: "sk-", least: 40},
 	{name: "an Anthropic key", prefix: "sk-ant-", more: "_-", least: 40},
 	{name: "a Hugging Face token", prefix: "hf_", least: 34},
 	{name: "an npm token", prefix: "npm_", least: 36},
@@ -87,8 +90,13 @@ func findCredential(s string) (string, bool) {
 				return keyShapes[i].name, true
 			}
 		}
-		if signedToken(s) {
+		switch {
+		case signedToken(s):
 			return "a signed token (JWT)", true
+		case hasSecretAfter(s, "Bearer "):
+			return "a bearer token", true
+		case slices.ContainsFunc(keyParameters, func(name string) bool { return hasSecretAfter(s, name) }):
+			return "an address with a key in its query", true
 		}
 	}
 	switch {
@@ -99,6 +107,47 @@ func findCredential(s string) (string, bool) {
 	}
 	return "", false
 }
+
+// keyParameters are the beginnings of query parameters that carry a key.
+var keyParameters = []string{"?api_key=", "&api_key=", "?apikey=", "&apikey=", "?access_token=", "&access_token="}
+
+// hasSecretAfter reports whether a random text of the length of a key follows the prefix.
+func hasSecretAfter(s, prefix string) bool {
+	for {
+		_, after, ok := strings.Cut(s, prefix)
+		if !ok {
+			return false
+		}
+		end := 0
+		for end < len(after) && inKey[after[end]] {
+			end++
+		}
+		if isRandom(after[:end]) {
+			return true
+		}
+		s = after[end:]
+	}
+}
+
+// isRandom reports whether a text looks like a key of no known issuer: long, of many different
+// letters and digits, and without a word that marks a placeholder.
+func isRandom(text string) bool {
+	const leastDigits = 3 // names in prose have fewer
+	digits := 0
+	for i := range len(text) {
+		if isDigit(text[i]) {
+			digits++
+		}
+	}
+	if len(text) < minKeyLength || digits < leastDigits || strings.IndexFunc(text, unicode.IsLetter) < 0 || isPlaceholder(text) {
+		return false
+	}
+	upper := strings.ToUpper(text[:min(len(text), 256)])
+	return !slices.ContainsFunc(placeholders, func(word string) bool { return strings.Contains(upper, word) })
+}
+
+// placeholders are words in texts that stand for a key.
+var placeholders = []string{"YOUR", "EXAMPLE", "TOKEN", "KEY", "SECRET", "HERE", "XXXX", "1234"}
 
 // minKeyLength is the length of the shortest key of keyShapes, prefix included.
 const minKeyLength = 20

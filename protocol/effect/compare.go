@@ -78,6 +78,9 @@ func (c *comparison) judgeIntent(intent string) Comparison {
 	if s.isForeign() {
 		return Comparison{Why: "the intent does not seem to be in English"}
 	}
+	if s.isDenial() {
+		return Comparison{Verdict: Doubtful, Why: "the intent begins with what the operation does not do"}
+	}
 	main, leads, ok := s.mainVerb()
 	if !ok {
 		return Comparison{Why: "no verb was found in the intent"}

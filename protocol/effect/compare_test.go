@@ -278,3 +278,20 @@ func BenchmarkCompareLongest(b *testing.B) {
 		effect.Compare("FIND", intent)
 	}
 }
+
+// An intent that only denies something leaves open what the operation does.
+func TestDenial(t *testing.T) {
+	for _, intent := range []string{
+		"Does not create a booking; only returns availability", "Does not book anything", "Will not reserve a table",
+		"Doesn't book a table", "Never books a table", "Cannot book a table",
+	} {
+		if got := effect.Compare("BOOK", intent); got.Verdict != effect.Doubtful || got.Why == "" {
+			t.Errorf("%q: %v (%s), want doubtful", intent, got.Verdict, got.Why)
+		}
+	}
+	for _, intent := range []string{"Books a table that is not reserved", "Books a table but does not confirm it"} {
+		if got := effect.Compare("BOOK", intent); got.Verdict != effect.Consistent {
+			t.Errorf("%q: %v (%s), want consistent", intent, got.Verdict, got.Why)
+		}
+	}
+}

@@ -129,6 +129,17 @@ func (s sentence) verbFormAt(i int) (inflection, bool) {
 // hasGap reports whether a punctuation mark or the end of the sentence precedes word i.
 func (s sentence) hasGap(i int) bool { return i >= len(s) || i > 0 && s[i].gap }
 
+// isDenial reports whether the sentence begins by denying something: "Does not book a table".
+func (s sentence) isDenial() bool {
+	switch s.wordAt(0) {
+	case "does", "do", "will", "would", "can", "may", "must":
+		return s.wordAt(1) == "not" || s.wordAt(1) == "never"
+	case "doesn't", "doesn’t", "won't", "won’t", "cannot", "can't", "can’t", "never":
+		return true
+	}
+	return false
+}
+
 // skipFillers returns the first position from i on that is not a filler.
 func (s sentence) skipFillers(i int) int {
 	for i < len(s) && s[i].kind&fillers != 0 {

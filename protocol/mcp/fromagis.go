@@ -77,6 +77,15 @@ func declaredToolName(e agis.Endpoint) string {
 	return name
 }
 
+// refusedName says why the name that an endpoint declares is not used, "" if there is none or it is
+// legal.
+func refusedName(e agis.Endpoint) string {
+	if e.Semantic.MCPToolName == "" || declaredToolName(e) != "" {
+		return ""
+	}
+	return fmt.Sprintf("the document declares the name %s, which is not of 1 to %d lower-case letters, digits and underscores", protocol.Quote(e.Semantic.MCPToolName), maxToolName)
+}
+
 func (w *toolWriter) buildTool(e agis.Endpoint) *protocol.Node {
 	tool := tree.Object()
 	name, why := w.chooseName(e)
@@ -104,7 +113,7 @@ func (w *toolWriter) chooseName(e agis.Endpoint) (name, why string) {
 	plain := cmp.Or(wording.JoinWords(words, "_", maxToolName), "tool")
 	if !w.taken[plain] {
 		w.taken[plain] = true
-		return plain, ""
+		return plain, refusedName(e)
 	}
 	var by []string
 	for _, s := range segments[1:] {

@@ -292,6 +292,39 @@ func TestToolNames(t *testing.T) {
 	}
 }
 
+// A declared name that is used twice or too long gives another one, and a review says so.
+func TestDeclaredToolNames(t *testing.T) {
+	endpoint := func(path, tool string) json.RawMessage {
+		return json.RawMessage(`{"method":"FIND","path":"` + path + `","semantic":{"intent":"Finds it","actor":"agent","outcome":"o","mcp_tool_name":"` + tool +
+			`"},"input":{"type":"object"},"output":{"type":"object"},"errors":["not_possible"]}`)
+	}
+	longest := strings.Repeat("a", maxToolName)
+	out, err := FromAGIS(around([]json.RawMessage{
+		endpoint("/room", "find_it"), endpoint("/seat", "find_it"), endpoint("/bed", longest), endpoint("/table", longest+"a"),
+	}), conversion.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got toolsList
+	if err := json.Unmarshal(out.Text, &got); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"find_it", "find_seat", longest, "find_table"} {
+		if name := got.Tools[i]["name"]; name != want {
+			t.Errorf("tool %d is %q, want %q", i, name, want)
+		}
+	}
+	var reviews []string
+	for _, r := range out.Reviews {
+		if r.Pointer == "/tools/3/name" {
+			reviews = append(reviews, fmt.Sprint(r))
+		}
+	}
+	if len(reviews) != 1 || !strings.Contains(reviews[0], "1 to 64") {
+		t.Errorf("reviews %q of %+v", reviews, out.Reviews)
+	}
+}
+
 func TestMCPInputs(t *testing.T) {
 	tool := `{"name":"listPets","inputSchema":{"type":"object"}}`
 	for _, text := range []string{`[` + tool + `]`, `{"tools":[` + tool + `]}`, `{"jsonrpc":"2.0","id":1,"result":{"tools":[` + tool + `]}}`, tool, "tools:\n- name: list_pets\n"} {
