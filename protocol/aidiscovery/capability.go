@@ -141,20 +141,16 @@ func Endpoint(text string) (EndpointForm, *url.URL) {
 	if strings.HasPrefix(text, "//") || strings.HasPrefix(text, `/\`) {
 		return NetworkPath, nil
 	}
-	// A space ends an address (RFC 3986 §2): what follows is text.
-	if strings.Contains(text, " ") {
-		return BadForm, nil
+	if strings.HasPrefix(text, "/") {
+		return Relative, nil
 	}
-	relative := strings.HasPrefix(text, "/")
-	if !relative && !hasScheme(text) {
+	// A space ends an address (RFC 3986 §2): what follows is text.
+	if !hasScheme(text) || strings.Contains(text, " ") {
 		return BadForm, nil
 	}
 	u, err := url.Parse(text)
 	if err != nil || !isPort(u.Port()) {
 		return BadForm, nil
-	}
-	if relative {
-		return Relative, nil
 	}
 	if u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
 		return BadScheme, nil
@@ -178,6 +174,9 @@ func (c *checker) readEndpoint(parent *protocol.Node) string {
 	}
 	form, u := Endpoint(n.Text)
 	path := n.Text
+	if _, err := url.Parse(n.Text); form == Relative && (err != nil || strings.Contains(n.Text, " ")) {
+		c.Add("AI413", n, "the endpoint "+protocol.Quote(n.Text)+" has a space or a broken escape", "write %20 for a space, and two hexadecimal digits after each %")
+	}
 	switch form {
 	case BadForm:
 		c.Add("AI413", n, "the endpoint "+protocol.Quote(n.Text)+" is neither a path that begins with / nor an absolute URI", help)
