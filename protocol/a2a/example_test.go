@@ -81,9 +81,10 @@ func ExampleMessage_Seal() {
 	senderKey, _ := keyPair(1)
 	recipientKey, recipientPublic := keyPair(2)
 	message := a2a.Message{
-		From: "did:wba:agents.example:agents:AIR-A1B2-C3D4-E5F6",
-		To:   "did:wba:agents.example:agents:AIR-B0B0-B0B0-B0B0",
-		Body: a2a.Decline{Reason: "We have no time."},
+		From:      "did:wba:agents.example:agents:AIR-A1B2-C3D4-E5F6",
+		To:        "did:wba:agents.example:agents:AIR-B0B0-B0B0-B0B0",
+		InReplyTo: "018fde3a-1234-4abc-8def-aabbccddeeff",
+		Body:      a2a.Decline{Reason: "We have no time."},
 	}
 	if err := message.Seal(recipientPublic); err != nil {
 		fmt.Println(err)

@@ -325,23 +325,32 @@ func TestSignedFields(t *testing.T) {
 	for name, m := range map[string]a2a.Message{
 		"no body":         {From: alice, To: bob},
 		"no sender":       {To: bob, Body: offer(1)},
-		"not UTF-8":       {From: alice, To: bob, Body: a2a.Decline{Reason: "\xff"}},
+		"not UTF-8":       {From: alice, To: bob, InReplyTo: a2a.NewID(), Body: a2a.Decline{Reason: "\xff"}},
 		"too long":        {From: alice, To: bob, Body: a2a.Offer{Description: string(make([]byte, 70000)), Price: usd(1)}},
-		"no currency":     {From: alice, To: bob, Body: a2a.Accept{AcceptedPrice: a2a.Money{AmountCents: 1}}},
+		"no currency":     {From: alice, To: bob, InReplyTo: a2a.NewID(), Body: a2a.Accept{AcceptedPrice: a2a.Money{AmountCents: 1}}},
 		"a float":         {From: alice, To: bob, Body: a2a.Other{Kind: "x", JSON: []byte(`{"type":"x","y":1.5}`)}},
 		"no JSON":         {From: alice, To: bob, Body: a2a.Other{Kind: "x", JSON: []byte(`{"type":"x"`)}},
 		"a smuggled name": {From: alice, To: bob, Body: a2a.Other{Kind: "x", JSON: []byte(`{"type":"x"},"id":"y"`)}},
+		"answers none":    {From: alice, To: bob, Body: a2a.Accept{AcceptedPrice: usd(1)}},
+		"counters none":   {From: alice, To: bob, Body: counter(1)},
+		"declines none":   {From: alice, To: bob, Body: a2a.Decline{}},
 		"withdraws none":  {From: alice, To: bob, Body: a2a.Withdraw{}},
 	} {
 		if e, err := a2a.Sign(m, a2a.Strict, keyOf(alice)); err == nil {
 			t.Errorf("%s is signed: %s", name, e.Text)
+		}
+		if strings.HasSuffix(name, "s none") && m.Body.Type() != a2a.TypeWithdraw { // §8.1, in either profile
+			_, err := a2a.Sign(m, a2a.Wire, keyOf(alice))
+			if sealErr := m.Seal(keyOf(bob).Public().(ed25519.PublicKey)); statusOf(err) != 400 || statusOf(sealErr) != 400 {
+				t.Errorf("%s: signed: %v, sealed: %v", name, err, sealErr)
+			}
 		}
 	}
 	if _, err := a2a.Sign(a2a.Message{From: alice, To: bob, Body: offer(1)}, a2a.Strict, nil); err == nil {
 		t.Error("signed without a key")
 	}
 	for _, body := range []a2a.Body{offer(1<<64 - 1), counter(0), a2a.Accept{AcceptedPrice: usd(3)}, a2a.Decline{}, a2a.Decline{Reason: "\"quoted\"\n"}, a2a.Withdraw{WithdrawnID: a2a.NewID()}, a2a.Withdraw{WithdrawnID: a2a.NewID(), Reason: "예"}} {
-		e, err := a2a.Sign(a2a.Message{From: alice, To: bob, Body: body}, a2a.Strict, keyOf(alice))
+		e, err := a2a.Sign(a2a.Message{From: alice, To: bob, InReplyTo: a2a.NewID(), Body: body}, a2a.Strict, keyOf(alice))
 		if err != nil || fmt.Sprint(e.Body) != fmt.Sprint(body) {
 			t.Errorf("%#v becomes %#v, %v", body, e, err)
 		}

@@ -146,6 +146,9 @@ func (m *Message) Seal(recipient ed25519.PublicKey) error {
 	if m.Body == nil {
 		return newRefusal("required", "body is missing")
 	}
+	if err := CheckReply(m.Body.Type(), m.InReplyTo); err != nil {
+		return err
+	}
 	m.fillMissing()
 	sealed, err := Seal(m.Body.appendJSON(nil), Binding{m.ID, m.From, m.To, m.ThreadID}, recipient, NewSealSecret())
 	if err == nil {

@@ -78,8 +78,8 @@ func (m Message) appendJSON(out []byte) []byte {
 }
 
 // Sign writes and signs a message (§5.3). The text of the returned envelope is canonical JSON
-// including the signature. Sign first checks the message against the profile; the error is a
-// [*Refusal].
+// including the signature. Sign first checks the message against the profile, and with [CheckReply];
+// the error is a [*Refusal].
 func Sign(m Message, p Profile, key ed25519.PrivateKey) (*Envelope, error) {
 	if m.Body == nil {
 		return nil, newRefusal("required", "body is missing")
@@ -88,14 +88,17 @@ func Sign(m Message, p Profile, key ed25519.PrivateKey) (*Envelope, error) {
 	return SignText(m.appendJSON(nil), p, key)
 }
 
-// SignText signs an envelope given as JSON and replaces an existing signature. The error is a
-// [*Refusal].
+// SignText signs an envelope given as JSON and replaces an existing signature. It makes the checks of
+// [Sign]; the error is a [*Refusal].
 func SignText(text []byte, p Profile, key ed25519.PrivateKey) (*Envelope, error) {
 	if len(key) != ed25519.PrivateKeySize {
 		return nil, fmt.Errorf("sign an envelope: an Ed25519 private key has %d bytes (got %d)", ed25519.PrivateKeySize, len(key))
 	}
 	e, err := Read(text, p)
 	if err != nil {
+		return nil, err
+	}
+	if err := CheckReply(e.Body.Type(), e.InReplyTo); err != nil {
 		return nil, err
 	}
 	signature := did.FormatSignature(ed25519.Sign(key, e.canonical))

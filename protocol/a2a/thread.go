@@ -102,8 +102,8 @@ func (t Thread) Next(e Event) (Thread, error) {
 	if t.isPending() {
 		return t, t.newConflict("the thread has no Offer")
 	}
-	if _, withdraw := e.Body.(Withdraw); e.InReplyTo == "" && !withdraw {
-		return t, newRefusal(RuleThreadBody, "in_reply_to is missing, which "+e.Body.Type()+" needs")
+	if err := CheckReply(e.Body.Type(), e.InReplyTo); err != nil {
+		return t, err
 	}
 	switch body := e.Body.(type) {
 	case Counter:
@@ -133,6 +133,18 @@ func (t Thread) Next(e Event) (Thread, error) {
 		return t.applyWithdraw(e, body)
 	}
 	return t, nil
+}
+
+// CheckReply checks that a message that must name the one that it answers does so (§8.1). kind is the type
+// of its body, of the opened one if it is sealed. The error is a [*Refusal].
+func CheckReply(kind, inReplyTo string) error {
+	switch kind {
+	case TypeCounter, TypeAccept, TypeDecline:
+		if inReplyTo == "" {
+			return newRefusal(RuleThreadBody, "in_reply_to is missing, which "+kind+" needs")
+		}
+	}
+	return nil
 }
 
 func (t Thread) isPending() bool { return t.State == "" || t.State == Pending }

@@ -51,7 +51,7 @@ func TestCheckReceipt(t *testing.T) {
 	}
 	sent := time.Date(2026, 5, 28, 9, 0, 0, 0, time.UTC)
 	sign := func(reason string) *a2a.Envelope {
-		e, err := a2a.Sign(a2a.Message{From: "did:wba:a.example", To: "did:wba:b.example", Timestamp: sent, Body: a2a.Decline{Reason: reason}}, a2a.Strict, keyOf(1))
+		e, err := a2a.Sign(a2a.Message{From: "did:wba:a.example", To: "did:wba:b.example", Timestamp: sent, InReplyTo: a2a.NewID(), Body: a2a.Decline{Reason: reason}}, a2a.Strict, keyOf(1))
 		if err != nil {
 			t.Fatal(err)
 		}

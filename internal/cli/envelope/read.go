@@ -33,7 +33,8 @@ func (e *verbs) checkCommand() *cobra.Command {
 		Long: `Check shows a line for each rule of the form of an envelope: whether it holds in the
 profiles strict and wire, its section in the draft, and the error. Then come the SHA-256
 of the canonical bytes, which the signature covers, and, if the flags for them are
-given, the signature, the clock and a relay's receipt.
+given, the signature, the clock and a relay's receipt. A Counter, Accept or Decline
+that does not name the message that it answers is an error, too.
 
   gazetteer envelope check mail.json
   gazetteer envelope check mail.json --sender alice.json --at 2026-05-28T09:00:00Z
@@ -63,7 +64,8 @@ type checkReport struct {
 	Signature string       `json:"signature,omitempty"`
 	Clock     string       `json:"clock,omitempty"`
 	Receipt   string       `json:"receipt,omitempty"`
-	Repairs   []string     `json:"repairs,omitempty"` // of signature, clock and receipt
+	Thread    string       `json:"thread,omitempty"`  // the rule of threads that it breaks
+	Repairs   []string     `json:"repairs,omitempty"` // of signature, clock, receipt and thread
 }
 
 // addRepair adds advice for the sender about a failed check.
@@ -120,6 +122,10 @@ func (e *verbs) checkFile(ctx context.Context, name string, o checkOptions) erro
 			return err
 		}
 		good = good && ok
+		if r, refused := errors.AsType[*a2a.Refusal](a2a.CheckReply(report.Envelope.Body.Type(), report.Envelope.InReplyTo)); refused {
+			out.Thread, good = r.Error(), false
+			out.addRepair(r)
+		}
 	}
 	if err := e.showReport(out); err != nil {
 		return err
@@ -266,7 +272,7 @@ func (e *verbs) showReport(r checkReport) error {
 			fmt.Fprintf(e.Out, "%25srepair: %s\n", "", rule.Repair)
 		}
 	}
-	for _, line := range [...][2]string{{"digest", r.Digest}, {"signature", r.Signature}, {"clock", r.Clock}, {"receipt", r.Receipt}} {
+	for _, line := range [...][2]string{{"digest", r.Digest}, {"signature", r.Signature}, {"clock", r.Clock}, {"receipt", r.Receipt}, {"thread", r.Thread}} {
 		if line[1] != "" {
 			fmt.Fprintf(e.Out, "%-11s%s\n", line[0], format.Visible(line[1]))
 		}

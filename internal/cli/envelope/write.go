@@ -141,8 +141,12 @@ func (e *verbs) sealFile(name, recipient, self, replyTo string) error {
 	if err != nil {
 		return err
 	}
-	if kind := root.Member("body").Member("type").Text(); kind == a2a.TypeEncrypted {
+	kind := root.Member("body").Member("type").Text()
+	if kind == a2a.TypeEncrypted {
 		return exit.NotFoundf("%s: the body is sealed already", name)
+	}
+	if err := a2a.CheckReply(kind, root.Member("in_reply_to").Text()); err != nil {
+		return e.refusedError("seal", name, err)
 	}
 	sealed, err := a2a.Seal(root.Member("body").Append(nil), b, key, a2a.NewSealSecret())
 	if err != nil {

@@ -413,14 +413,14 @@ func TestSendEndsWithItsContext(t *testing.T) {
 		cancel()
 		return ctx.Err()
 	}
-	if _, err := s.Send(ctx, a2a.Message{To: bob, Body: a2a.Decline{}}, a2ahttp.Options{}); !errors.Is(err, context.Canceled) {
+	if _, err := s.Send(ctx, a2a.Message{To: bob, InReplyTo: a2a.NewID(), Body: a2a.Decline{}}, a2ahttp.Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 	s.Sleep = nil // the timer of the client listens to the context as well
 	late, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
 	begin := time.Now()
-	if _, err := s.Send(late, a2a.Message{To: bob, Body: a2a.Decline{}}, a2ahttp.Options{}); !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) > time.Minute {
+	if _, err := s.Send(late, a2a.Message{To: bob, InReplyTo: a2a.NewID(), Body: a2a.Decline{}}, a2ahttp.Options{}); !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) > time.Minute {
 		t.Errorf("%v after %s", err, time.Since(begin)) // the relay asked for nine minutes
 	}
 }
@@ -428,7 +428,7 @@ func TestSendEndsWithItsContext(t *testing.T) {
 func TestUnsignableMessages(t *testing.T) {
 	s := newScene(t)
 	for _, body := range []a2a.Body{nil, a2a.Other{Kind: "text", JSON: []byte(`{"type":"text"}`)}, a2a.Decline{Reason: strings.Repeat("x", 513)}} {
-		_, err := s.Send(context.Background(), a2a.Message{To: bob, Body: body}, a2ahttp.Options{})
+		_, err := s.Send(context.Background(), a2a.Message{To: bob, InReplyTo: a2a.NewID(), Body: body}, a2ahttp.Options{})
 		if _, ok := errors.AsType[*a2a.Refusal](err); !ok || len(s.inbox.received()) > 0 {
 			t.Errorf("%v: %v", fmt.Sprint(body), err)
 		}

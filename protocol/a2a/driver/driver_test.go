@@ -234,7 +234,7 @@ func TestVerify(t *testing.T) {
 
 func TestVerifyThenOpen(t *testing.T) {
 	seal := func(change func(m *a2a.Message)) []byte {
-		m := a2a.Message{From: alice, To: bob, Timestamp: noon, Body: a2a.Decline{Reason: "secret words"}}
+		m := a2a.Message{From: alice, To: bob, Timestamp: noon, InReplyTo: a2a.NewID(), Body: a2a.Decline{Reason: "secret words"}}
 		if err := m.Seal(keyOf(bob).Public().(ed25519.PublicKey)); err != nil {
 			t.Fatal(err)
 		}
@@ -265,7 +265,7 @@ func TestVerifyThenOpen(t *testing.T) {
 		"of another recipient":      {good, carol, "2026-05-28T12:00:00Z", world(alice), "reject 400 Bad Request"},
 		"a key of another kind":     {seal(func(m *a2a.Message) { m.ID = a2a.NewID() }), bob, "2026-05-28T12:00:00Z", agreement, "reject 400 Bad Request"},
 		"the key was rotated":       {seal(func(m *a2a.Message) { m.ID = a2a.NewID() }), bob, "2026-05-28T12:00:00Z", rotated, "reject 403 Stale Key"},
-		"not sealed":                {sign(t, a2a.Message{From: alice, To: bob, Timestamp: noon, Body: a2a.Decline{Reason: "secret words"}}), bob, "2026-05-28T12:00:00Z", world(alice, bob), "reject 400 Bad Request"},
+		"not sealed":                {sign(t, a2a.Message{From: alice, To: bob, Timestamp: noon, InReplyTo: a2a.NewID(), Body: a2a.Decline{Reason: "secret words"}}), bob, "2026-05-28T12:00:00Z", world(alice, bob), "reject 400 Bad Request"},
 	}
 	for name, tt := range tests {
 		input := object{"envelope_b64": b64(tt.envelope), "recipient_seed_hex": hex.EncodeToString(keyOf(tt.recipient).Seed()), "now": tt.now, "did_documents": tt.world}
