@@ -1,6 +1,7 @@
 package toolhost
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -42,7 +43,8 @@ func (h *Host) documentsOf(ctx context.Context, host string) ([]document.Documen
 }
 
 // Propose makes contracts of the operations that a host publishes, or of one of them, and stores those
-// that are new as proposals. Operations that cannot be called over HTTPS are skipped, with the reason.
+// that are new as proposals. Operations that cannot be called over HTTPS are skipped, with the reason,
+// and so are those of documents that are not valid (AI Discovery §4.1, AGIS §11).
 func (h *Host) Propose(ctx context.Context, host, operation string) (proposed []Contract, skipped map[string]string, err error) {
 	if err := h.checkOwner(ctx, host); err != nil {
 		return nil, nil, err
@@ -62,7 +64,7 @@ func (h *Host) Propose(ctx context.Context, host, operation string) (proposed []
 			if operation != "" && o.ID != operation {
 				continue
 			}
-			if reason := reasonAgainst(o, d.Service); reason != "" {
+			if reason := cmp.Or(reasonAgainst(o, d.Service), reasonAgainstDocument(&d)); reason != "" {
 				skipped[o.ID] = reason
 				continue
 			}
@@ -86,6 +88,17 @@ func (h *Host) Propose(ctx context.Context, host, operation string) (proposed []
 		return nil, nil, fmt.Errorf("%w: %s publishes no such operation that was crawled", ErrNoProposal, host)
 	}
 	return proposed, skipped, h.putContracts(ctx, proposed)
+}
+
+// reasonAgainstDocument says why no operation of a document can be a contract, "" when it can.
+func reasonAgainstDocument(d *document.Document) string {
+	switch {
+	case d.Kind.IsAlias():
+		return "its document was found only at /ai, which clients must not treat as valid"
+	case !d.Valid():
+		return "its document has errors: gazetteer validate " + d.Host + " names them"
+	}
+	return ""
 }
 
 // reasonAgainst says why an operation cannot be a contract, "" when it can.

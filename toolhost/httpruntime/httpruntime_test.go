@@ -500,6 +500,29 @@ func TestCredentialsOfPorts(t *testing.T) {
 	}
 }
 
+// TestInvalidDocumentsGetNoContract checks that nobody can call what a document with errors describes,
+// or one that was found only at /ai (AI Discovery §4.1).
+func TestInvalidDocumentsGetNoContract(t *testing.T) {
+	text := func(id string) string {
+		return `{"aiendpoint":"1.0","service":{"name":"S","description":"D"},"capabilities":[{"id":"` + id + `","description":"Order a dish","endpoint":"/orders","method":"POST","returns":"it"}]}`
+	}
+	for _, c := range []struct {
+		kind       document.Kind
+		id, reason string
+	}{
+		{document.AI, "order", ""},
+		{document.AI, "Order-Dish", "has errors: gazetteer validate api.example names them"},
+		{document.AIAlias, "order", "only at /ai"},
+	} {
+		w := newWorld(t)
+		w.storeDocument(c.kind, "https://api.example/ai", text(c.id))
+		proposed, skipped, err := w.host.Propose(t.Context(), "api.example", "")
+		if err != nil || (len(proposed) == 1) != (c.reason == "") || !strings.Contains(skipped[c.id], c.reason) {
+			t.Errorf("%s, %s: %+v, %v, %v", c.kind, c.id, proposed, skipped, err)
+		}
+	}
+}
+
 // Only HTTPS is spoken: an operation over plain HTTP gets no contract, and a contract of one that the
 // store has anyway is not called.
 func TestOnlyHTTPSIsCalled(t *testing.T) {
@@ -548,7 +571,7 @@ func TestDocumentRate(t *testing.T) {
 // parameters, and that calls are checked against both.
 func TestSchemaOfAnAGISInput(t *testing.T) {
 	w := newWorld(t)
-	w.storeDocument(document.AGIS, "https://api.example/agis.json", `{"agis": "1.0", "service": "s", "agtp": "agtp://api.example", "schemas": {"guest": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string", "minLength": 2}}}},
+	w.storeDocument(document.AGIS, "https://api.example/agis.json", `{"agis": "1.0", "service": "s", "agtp": "agtp://api.example", "vocabulary": {"declared_verbs": ["BOOK"], "domain": "travel"}, "schemas": {"guest": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string", "minLength": 2}}}},
 		"endpoints": [{"method": "BOOK", "path": "/rooms/{room}", "semantic": {"intent": "Books a room for a guest", "actor": "agent", "outcome": "The room is booked", "capability": "transaction", "impact_tier": "reversible"},
 			"input": {"type": "object", "required": ["nights"], "properties": {"nights": {"type": "integer", "minimum": 1, "maximum": 30}, "code": {"type": "string", "pattern": "^[A-Z]{3}$"},
 				"guest": {"$ref": "#/schemas/guest"}, "size": {"$ref": "#/$defs/size"}}, "$defs": {"size": {"type": "string", "enum": ["small", "large"]}}},
@@ -590,7 +613,7 @@ func TestSchemaOfAnAGISInput(t *testing.T) {
 // A schema that cannot be handed on to models is left out, and the contract says so.
 func TestSchemaThatIsLeftOut(t *testing.T) {
 	w := newWorld(t)
-	w.storeDocument(document.AGIS, "https://api.example/agis.json", `{"agis": "1.0", "service": "s", "agtp": "agtp://api.example",
+	w.storeDocument(document.AGIS, "https://api.example/agis.json", `{"agis": "1.0", "service": "s", "agtp": "agtp://api.example", "vocabulary": {"declared_verbs": ["BOOK"], "domain": "travel"},
 		"endpoints": [{"method": "BOOK", "path": "/rooms", "semantic": {"intent": "Books a room", "actor": "agent", "outcome": "The room is booked", "capability": "transaction", "impact_tier": "reversible"},
 			"input": {"type": "object", "properties": {"nights": {"type": "integer", "minimum": 1}, "a note": {"type": "string"}}}, "output": {"type": "object"}, "errors": ["room_not_found"]}]}`)
 	proposed, skipped, err := w.host.Propose(context.Background(), "api.example", "")
