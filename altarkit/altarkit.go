@@ -22,6 +22,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -55,7 +56,7 @@ type tool struct {
 type Call struct {
 	InvocationID string
 	SessionID    string
-	ToolName     string
+	ToolName     string // as it was added, without the id of the runtime
 	Parameters   json.RawMessage
 }
 
@@ -149,6 +150,7 @@ type connection struct {
 	ws       *websocket.Conn
 	work     sync.WaitGroup // calls and pings
 	accepted bool           // the Host has acknowledged the runtime; owned by serveConnection
+	general  bool           // the tools of every session have been announced; owned by serveConnection
 
 	mu      sync.Mutex // guards the following fields
 	running map[string]context.CancelFunc
@@ -241,14 +243,15 @@ func (c *connection) receiveMessage(ctx context.Context, m altar.Message) error 
 		c.accepted = true
 		c.r.logger().Info("connected to the Host", "runtime", c.r.ID)
 	case altar.RequestFulfillment:
-		if m.SessionID != "" {
+		if m.SessionID != "" && c.general {
 			return nil // what was said for all sessions holds there, too
 		}
+		c.general = c.general || m.SessionID == ""
 		names := []string{}
 		for name := range c.r.tools {
-			names = append(names, name)
+			names = append(names, c.r.ID+"/"+name)
 		}
-		return c.sendMessage(ctx, altar.FulfillTools{ToolNames: names})
+		return c.sendMessage(ctx, altar.FulfillTools{SessionID: m.SessionID, ToolNames: names})
 	case altar.ToolCall:
 		c.startCall(ctx, m)
 	case altar.CancelCall:
@@ -285,7 +288,10 @@ func (c *connection) startCall(ctx context.Context, m altar.ToolCall) {
 			delete(c.running, m.InvocationID)
 			c.mu.Unlock()
 		}()
-		last := c.runTool(ctx, &Call{m.InvocationID, m.SessionID, m.ToolName, m.Parameters})
+		last := c.runTool(ctx, &Call{
+			InvocationID: m.InvocationID, SessionID: m.SessionID,
+			ToolName: strings.TrimPrefix(m.ToolName, c.r.ID+"/"), Parameters: m.Parameters,
+		})
 		// The answer has a time of its own: ctx may have ended by the deadline of the call.
 		answering, done := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 		defer done()

@@ -34,8 +34,8 @@ type invocation struct {
 	done    bool
 	// cancelled says that it was ended by somebody else than its runtime.
 	cancelled bool
-	replay    bool // its outcome answers calls of the same id
-	expires   time.Time
+	replay    bool      // its outcome answers calls of the same id
+	expires   time.Time // until then the id is for calls with the same values
 	payload   json.RawMessage
 	meta      json.RawMessage
 	err       *altar.Error
@@ -119,7 +119,8 @@ func digestCall(tool string, parameters any) [sha256.Size]byte {
 	return sha256.Sum256(altar.AppendCanonical(text, parameters))
 }
 
-// joinCall returns a caller of the invocation that has the id of inv already, nil when there is none.
+// joinCall returns a caller of the invocation that has the id of inv already, nil when there is none or
+// the call is to be tried anew.
 // h.mu is held.
 func (h *Host) joinCall(inv *invocation, streams bool) (*Caller, *altar.Error) {
 	old := inv.session.calls[inv.id]
@@ -128,11 +129,14 @@ func (h *Host) joinCall(inv *invocation, streams bool) (*Caller, *altar.Error) {
 	}
 	old.mu.Lock()
 	defer old.mu.Unlock()
-	if old.done && (!old.replay || h.o.Now().After(old.expires)) {
+	if old.done && h.o.Now().After(old.expires) {
 		return nil, nil
 	}
 	if old.digest != inv.digest {
 		return nil, altar.Errorf(altar.InvalidParameters, "the invocation_id was used for another call in this session").With("path", "/invocation_id")
+	}
+	if old.done && !old.replay {
+		return nil, nil
 	}
 	if old.base > 0 {
 		return nil, altar.Errorf(altar.InternalError, "the call ran already, and its stream is too large to be sent again").With("reason", "not_replayable")

@@ -2,6 +2,7 @@ package toolhost
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"gazetteer/protocol"
@@ -63,7 +64,8 @@ func (r *Runtime) receiveFulfillment(m altar.FulfillTools) {
 		return
 	}
 	for _, name := range m.ToolNames {
-		c := h.contracts[name]
+		tool := strings.TrimPrefix(name, r.id+"/") // section 5.1: names may have the runtime's id before them
+		c := h.contracts[tool]
 		switch {
 		case c == nil:
 			refuse(altar.Errorf(altar.ToolNotFound, "the Host has no contract of the name %.140q", name), name)
@@ -72,7 +74,7 @@ func (r *Runtime) receiveFulfillment(m altar.FulfillTools) {
 		case c.Streaming && !r.streaming:
 			refuse(altar.Errorf(altar.InvalidParameters, "the contract %s is streaming, and the runtime has not announced that capability", name), name)
 		default:
-			tools[name] = true
+			tools[tool] = true
 		}
 	}
 	if r.detached {

@@ -7,7 +7,7 @@ import (
 	"gazetteer/protocol/altar"
 )
 
-// Limits of the results that are kept to answer a repeated call.
+// Limits of the finished calls that are kept to answer, or to refuse, a call of the same id.
 const (
 	replayTime     = 5 * time.Minute
 	maxReplays     = 262_144
@@ -21,7 +21,7 @@ type outcome struct {
 	err     *altar.Error
 	cancel  string // why the runtime is told to stop; "" when it need not be
 	last    *altar.StreamChunk
-	again   bool // nothing is replayed: the next call of the same id begins anew
+	again   bool // nothing is replayed: the next call of the same id and values begins anew
 }
 
 // knownError returns the error of a runtime with a code of appendix A. What only the host can know is
@@ -119,7 +119,8 @@ func (h *Host) finishCall(inv *invocation, o outcome) {
 	}
 }
 
-// releaseCall removes a finished call from the counts, and keeps it for replays unless again is set.
+// releaseCall removes a finished call from the counts, and keeps it for replays. If again is set, it
+// keeps only what refuses another call of the same id.
 func (h *Host) releaseCall(inv *invocation, again bool, size int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -131,11 +132,12 @@ func (h *Host) releaseCall(inv *invocation, again bool, size int) {
 	s := inv.session
 	h.stateOf(s.client).calls--
 	h.releaseState(s.client)
-	if again || s.ended {
-		if s.calls[inv.id] == inv {
-			delete(s.calls, inv.id)
-		}
+	if s.ended || again && s.calls[inv.id] != inv {
 		return
+	}
+	if again {
+		inv = &invocation{id: inv.id, session: s, digest: inv.digest, done: true, expires: inv.expires}
+		s.calls[inv.id], size = inv, 0
 	}
 	h.replays = append(h.replays, inv)
 	h.replayBytes += size

@@ -268,6 +268,65 @@ func TestTimesOfCalls(t *testing.T) {
 	})
 }
 
+// TestIDOfAFailedCall checks that the id of a call that timed out, lost its runtime or was left by its
+// caller starts the same call anew, and stays refused for another one for five minutes.
+func TestIDOfAFailedCall(t *testing.T) {
+	for name, fail := range map[string]func(r *Runtime, c *Caller){
+		"timeout": func(*Runtime, *Caller) { time.Sleep(6 * time.Second) },
+		"lost":    func(r *Runtime, _ *Caller) { r.Detach() },
+		"left":    func(_ *Runtime, c *Caller) { c.Leave() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := openHost(t, `[{"name": "one", "effect": "informational", "timeout_ms": 5000, "parameters": [{"name": "n", "type": "integer"}]}]`)
+				r := connectRuntime(t, h, "rt", &frameLog{}, `["one"]`)
+				session, refused := h.CreateSession("me", altar.CreateSession{})
+				if refused != nil {
+					t.Fatal(refused)
+				}
+				call := func(parameters string) (*Caller, *altar.Error) {
+					return h.Call(t.Context(), "me", session.SessionID, altar.ToolCall{InvocationID: "i", ToolName: "one", Parameters: json.RawMessage(parameters)}, false)
+				}
+				wantOther := func() {
+					t.Helper()
+					if _, refused := call(`{"n":2}`); refused == nil || refused.Code != altar.InvalidParameters || refused.Details["path"] != "/invocation_id" {
+						t.Errorf("other values: %v", refused)
+					}
+				}
+				failed, refused := call(`{"n":1}`)
+				if refused != nil {
+					t.Fatal(refused)
+				}
+				fail(r, failed)
+				failed.Leave()
+				wantOther()
+				if name == "lost" {
+					r = connectRuntime(t, h, "rt", &frameLog{}, `["one"]`)
+				}
+				again, refused := call(`{"n":1}`)
+				if refused != nil {
+					t.Fatal(refused)
+				}
+				if result, err := again.Wait(t.Context()); err != nil || result.Error == nil || result.Error.Code != altar.ExecutionTimeout {
+					t.Errorf("the same call is not tried anew: %+v, %v", result, err)
+				}
+				again.Leave()
+				time.Sleep(5*time.Minute - time.Second)
+				wantOther()
+				time.Sleep(2 * time.Second)
+				other, refused := call(`{"n":2}`)
+				if refused != nil {
+					t.Fatalf("after five minutes: %v", refused)
+				}
+				other.Leave()
+				if figures := h.Figures(); figures.Running != 0 || figures.Callers != 0 {
+					t.Errorf("%+v", figures)
+				}
+			})
+		})
+	}
+}
+
 // TestSlowCallerIsCut checks that a caller who does not take the chunks gets an error in their place:
 // its chunk_id follows those that it has taken.
 func TestSlowCallerIsCut(t *testing.T) {

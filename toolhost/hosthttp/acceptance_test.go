@@ -79,8 +79,8 @@ func TestAcceptance03VersionMismatchIsRefused(t *testing.T) {
 func TestAcceptance04UnknownContractsAreRefusedOneByOne(t *testing.T) {
 	h := newTestHost(t, nil)
 	p := h.connect("rt")
-	p.fulfill("", "echo", "unknown", "rt/echo", "count")
-	for _, name := range []string{"unknown", "rt/echo"} {
+	p.fulfill("", "rt/echo", "unknown", "rt2/echo", "rt/rt/echo", "count") // its own id may stand before a name
+	for _, name := range []string{"unknown", "rt2/echo", "rt/rt/echo"} {
 		if e := p.nextError(altar.ToolNotFound); e.Error.Details["tool_name"] != name || e.InReplyTo != "FulfillTools" {
 			t.Errorf("%s: %+v", name, e)
 		}
@@ -445,8 +445,8 @@ func TestAcceptance19RuntimeLostMidCall(t *testing.T) {
 	p.ws.CloseNow()
 	h.want(<-running, 503, altar.RuntimeUnavailable)
 	h.want(h.call(session, "j", "echo", `{}`), 503, altar.RuntimeUnavailable) // its last runtime was lost
-	h.want(h.call(session, "j", "rt/echo", `{}`), 503, altar.RuntimeUnavailable)
-	h.want(h.call(session, "j", "nobody", `{}`), 404, altar.ToolNotFound)
+	h.want(h.call(session, "k", "rt/echo", `{}`), 503, altar.RuntimeUnavailable)
+	h.want(h.call(session, "l", "nobody", `{}`), 404, altar.ToolNotFound)
 	p = h.connect("rt", "echo", "count")
 	again := h.callLater(context.Background(), session, "i", "echo", `{}`)
 	p.succeed(p.nextCall().InvocationID, `1`)

@@ -54,6 +54,32 @@ func TestMCPConformance(t *testing.T) {
 		append([]string{"tools-call-simple-text", "tools-call-error", "json-schema-2020-12"}, mcpconformance.Basic...))
 }
 
+// startJavaScript starts the example in JavaScript as the runtime rt.
+func startJavaScript(ctx context.Context, t *testing.T, node, address string) *exec.Cmd {
+	t.Helper()
+	program := exec.CommandContext(ctx, node, filepath.FromSlash("../../altarkit/examples/node/runtime.mjs"), address, "rt")
+	program.Env = append(os.Environ(), "ALTAR_TOKEN=rt-token")
+	program.Stderr = os.Stderr
+	if err := program.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return program
+}
+
+// TestJavaScriptUnderAnotherHost checks that the example in JavaScript serves a Host that knows only the
+// draft.
+func TestJavaScriptUnderAnotherHost(t *testing.T) {
+	node, _ := need.Node(t)
+	address, runtimes := newDraftHost(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	program := startJavaScript(ctx, t, node, address)
+	testDraftFlows(t, <-runtimes)
+	cancel()
+	if err := program.Wait(); err == nil {
+		t.Error("the example ended before it was killed")
+	}
+}
+
 // TestRuntimeInJavaScript connects the example in JavaScript, a separate process, and calls its
 // tools.
 func TestRuntimeInJavaScript(t *testing.T) {
@@ -66,12 +92,7 @@ func TestRuntimeInJavaScript(t *testing.T) {
 	h.addContracts(string(list))
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	program := exec.CommandContext(ctx, node, filepath.FromSlash("../../altarkit/examples/node/runtime.mjs"), "ws://"+h.addr+"/altar/v1/runtimes", "rt")
-	program.Env = append(os.Environ(), "ALTAR_TOKEN=rt-token")
-	program.Stderr = os.Stderr
-	if err := program.Start(); err != nil {
-		t.Fatal(err)
-	}
+	program := startJavaScript(ctx, t, node, "ws://"+h.addr+"/altar/v1/runtimes")
 	h.waitFor("the runtime in JavaScript", func() bool { list := h.host.Runtimes(); return len(list) == 1 && len(list[0].Tools) == 2 })
 	session := h.session("me-token", `{}`)
 	if a := h.call(session, "1", "add", `{"a": 40, "b": 2}`); a.status != 200 || string(a.Payload) != `{"sum":42}` {

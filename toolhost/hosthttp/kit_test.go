@@ -5,16 +5,21 @@ import (
 	"context"
 	"crypto/sha1"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/coder/websocket"
 
 	"gazetteer/altarkit"
 	"gazetteer/protocol/altar"
@@ -146,6 +151,109 @@ func TestKitStopsTools(t *testing.T) {
 		t.Errorf("%s was stopped", name)
 	}
 	<-left
+}
+
+// newDraftHost returns the address of a Host that knows only the draft, and the runtimes that connect to
+// it, which a test answers frame by frame.
+func newDraftHost(t *testing.T) (address string, runtimes <-chan *peer) {
+	connected, ended := make(chan *peer), make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ws, err := websocket.Accept(w, r, nil)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer ws.CloseNow()
+		select {
+		case connected <- &peer{t: t, ws: ws}:
+			<-ended
+		case <-ended:
+		}
+	}))
+	t.Cleanup(server.Close)
+	t.Cleanup(func() { close(ended) })
+	return "ws" + strings.TrimPrefix(server.URL, "http"), connected
+}
+
+// testDraftFlows checks the flows of section 6 with a runtime that has the tools add and count: the Host
+// asks for one session, and the names of tools have the runtime's id before them.
+func testDraftFlows(t *testing.T, p *peer) {
+	t.Helper()
+	if m := p.next("AnnounceRuntime").(altar.AnnounceRuntime); m.RuntimeID != "rt" || !slices.Contains(m.Capabilities, altar.Streaming) {
+		t.Errorf("%+v", m)
+	}
+	p.send(altar.AcknowledgeRuntime{HostID: "another", ProtocolVersion: "1.0.0"})
+	wantTools := func(session string) {
+		t.Helper()
+		m := p.next("FulfillTools").(altar.FulfillTools)
+		if slices.Sort(m.ToolNames); m.SessionID != session || !slices.Equal(m.ToolNames, []string{"rt/add", "rt/count"}) {
+			t.Errorf("%+v", m)
+		}
+	}
+	p.send(altar.RequestFulfillment{SessionID: "s"})
+	wantTools("s")
+	call := func(tool, parameters string) {
+		p.send(altar.ToolCall{InvocationID: "i", SessionID: "s", ToolName: tool, Parameters: json.RawMessage(parameters)})
+	}
+	for _, tool := range []string{"add", "rt/add"} {
+		call(tool, `{"a":40,"b":2}`)
+		if m := p.next("ToolResult").(altar.ToolResult); m.InvocationID != "i" || m.Status != altar.Success || string(m.Payload) != `{"sum":42}` {
+			t.Errorf("%s: %s", tool, altar.Encode(m))
+		}
+	}
+	for _, tool := range []string{"rt2/add", "rt/rt/add", "rt/toString", "none"} {
+		call(tool, `{}`)
+		if m := p.next("ToolResult").(altar.ToolResult); m.Status != altar.Failure || m.Error == nil || m.Error.Code != altar.ToolNotFound {
+			t.Errorf("%s: %s", tool, altar.Encode(m))
+		}
+	}
+	call("rt/count", `{"to":2}`)
+	for i, payload := range []string{"1", "2", ""} {
+		if m := p.next("StreamChunk").(altar.StreamChunk); m.ChunkID != int64(i) || string(m.Payload) != payload || m.IsFinal != (i == 2) {
+			t.Errorf("chunk %d: %s", i, altar.Encode(m))
+		}
+	}
+	call("rt/count", `{"to":{"toString":1}}`) // the tool fails
+	if m := p.next("StreamChunk").(altar.StreamChunk); m.ChunkID != 0 || !m.IsFinal || m.Error == nil || m.Error.Code != altar.ExecutionFailed {
+		t.Errorf("a stream that fails: %s", altar.Encode(m))
+	}
+	p.send(altar.RequestFulfillment{})
+	wantTools("")
+	p.send(altar.RequestFulfillment{SessionID: "t"}) // covered by the list for every session
+	call("add", `{"a":1,"b":2}`)
+	p.next("ToolResult")
+}
+
+// TestKitUnderAnotherHost checks that a runtime written with the kit serves a Host that knows only the
+// draft.
+func TestKitUnderAnotherHost(t *testing.T) {
+	address, runtimes := newDraftHost(t)
+	r := altarkit.Runtime{URL: address, ID: "rt"}
+	r.Handle("add", func(_ context.Context, c *altarkit.Call) (any, error) {
+		var in struct{ A, B int64 }
+		err := c.Decode(&in)
+		return map[string]int64{"sum": in.A + in.B}, err
+	})
+	r.HandleStream("count", func(_ context.Context, c *altarkit.Call, send func(any) error) error {
+		var in struct{ To int64 }
+		if err := c.Decode(&in); err != nil {
+			return err
+		}
+		for i := range in.To {
+			if err := send(i + 1); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- r.Run(ctx) }()
+	testDraftFlows(t, <-runtimes)
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
 }
 
 // keptConn is a connection that stays open for the Host when the runtime closes it.

@@ -12,6 +12,7 @@ if (!runtimeId || typeof WebSocket === "undefined" || Number.parseInt(process.ve
 const socket = new WebSocket(url, { headers: { Authorization: `Bearer ${process.env.ALTAR_TOKEN}` } });
 const send = (type, members) => socket.send(JSON.stringify({ type, ...members }));
 const running = new Map(); // calls by invocation_id
+let general = false; // the tools of every session have been announced
 
 const tools = {
   add: ({ a, b }) => ({ sum: a + b }),
@@ -23,21 +24,30 @@ const tools = {
 async function execute({ invocation_id, tool_name, parameters }) {
   const call = { cancelled: false };
   running.set(invocation_id, call);
+  const prefix = `${runtimeId}/`;
+  const name = tool_name.startsWith(prefix) ? tool_name.slice(prefix.length) : tool_name;
+  let chunk_id = -1; // of the next chunk; -1 until the tool streams
   try {
-    const result = tools[tool_name](parameters);
+    if (!Object.hasOwn(tools, name)) {
+      send("ToolResult", { invocation_id, status: "error", error: { code: "TOOL_NOT_FOUND", message: `this runtime has no tool ${name}` } });
+      return;
+    }
+    const result = tools[name](parameters);
     if (typeof result?.next !== "function") {
       send("ToolResult", { invocation_id, status: "success", payload: result });
       return;
     }
-    let chunk_id = 0;
+    chunk_id = 0;
     for (const payload of result) {
       send("StreamChunk", { invocation_id, chunk_id: chunk_id++, payload, is_final: false });
       await new Promise(setImmediate); // lets CancelCall arrive
       if (call.cancelled) return;
     }
     send("StreamChunk", { invocation_id, chunk_id, is_final: true });
-  } catch (error) {
-    send("ToolResult", { invocation_id, status: "error", error: { code: "EXECUTION_FAILED", message: String(error) } });
+  } catch (thrown) {
+    const error = { code: "EXECUTION_FAILED", message: String(thrown) };
+    if (chunk_id >= 0) send("StreamChunk", { invocation_id, chunk_id, error, is_final: true });
+    else send("ToolResult", { invocation_id, status: "error", error });
   } finally {
     running.delete(invocation_id);
   }
@@ -49,7 +59,9 @@ socket.addEventListener("message", ({ data }) => {
   const message = JSON.parse(data);
   switch (message.type) {
     case "RequestFulfillment":
-      if (!message.session_id) send("FulfillTools", { tool_names: Object.keys(tools) });
+      if (message.session_id && general) break; // what was said for all sessions holds there, too
+      general ||= !message.session_id;
+      send("FulfillTools", { session_id: message.session_id, tool_names: Object.keys(tools).map((name) => `${runtimeId}/${name}`) });
       break;
     case "ToolCall":
       execute(message);
