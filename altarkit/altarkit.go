@@ -58,6 +58,9 @@ type Call struct {
 	SessionID    string
 	ToolName     string // as it was added, without the id of the runtime
 	Parameters   json.RawMessage
+	// ClientInvocationID is the id that the client chose. A client that tries a call again sends the
+	// same one in the same session; each attempt has an InvocationID of its own.
+	ClientInvocationID string
 }
 
 // Decode decodes the parameters, which the Host has checked against the contract.
@@ -290,7 +293,7 @@ func (c *connection) startCall(ctx context.Context, m altar.ToolCall) {
 		}()
 		last := c.runTool(ctx, &Call{
 			InvocationID: m.InvocationID, SessionID: m.SessionID,
-			ToolName: strings.TrimPrefix(m.ToolName, c.r.ID+"/"), Parameters: m.Parameters,
+			ToolName: strings.TrimPrefix(m.ToolName, c.r.ID+"/"), Parameters: m.Parameters, ClientInvocationID: m.ClientInvocationID,
 		})
 		// The answer has a time of its own: ctx may have ended by the deadline of the call.
 		answering, done := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)

@@ -204,8 +204,7 @@ func (h *Host) startCall(ctx context.Context, inv *invocation, pinned string, ru
 		}
 	}
 	inv.deadline = inv.begun.Add(timeout)
-	hostID := append(make([]byte, 0, 40), h.prefix...)
-	inv.hostID = string(strconv.AppendUint(hostID, h.counter.Add(1), 10))
+	inv.hostID = h.newCallID()
 	if h.o.AuditParameters {
 		inv.details = bytes.Clone(call.Parameters)
 	}
@@ -235,6 +234,21 @@ func (h *Host) startCall(ctx context.Context, inv *invocation, pinned string, ru
 	inv.mu.Unlock()
 	h.dispatchCall(inv, pinned, runtime, call, left)
 	return caller, nil
+}
+
+// newCallID returns an invocation id towards a runtime: a UUID of version 8, whose last 12 digits count
+// the calls.
+func (h *Host) newCallID() string {
+	id := append(make([]byte, 0, 40), h.prefix...)
+	id = strconv.AppendUint(id, 1<<48|h.counter.Add(1)&(1<<48-1), 16) // 13 digits
+	id[len(h.prefix)] = '-'
+	return string(id)
+}
+
+// newCallPrefix returns what all ids of [Host.newCallID] begin with.
+func newCallPrefix() string {
+	r := randomHex(9)
+	return r[:8] + "-" + r[8:12] + "-8" + r[12:15] + "-8" + r[15:]
 }
 
 // frames holds buffers for frames of calls, of at most keptFrame bytes each.
@@ -296,7 +310,7 @@ func (h *Host) dispatchCall(inv *invocation, pinned string, runtime *Runtime, ca
 		inv.runtime = runtime
 		inv.mu.Unlock()
 		frame := altar.AppendToolCall((*buffer)[:0], &altar.ToolCall{
-			InvocationID: inv.hostID, SessionID: inv.session.id, ToolName: inv.contract.Name, Parameters: call.Parameters, TimeoutMS: max(left.Milliseconds(), 1),
+			InvocationID: inv.hostID, SessionID: inv.session.id, ToolName: inv.contract.Name, Parameters: call.Parameters, TimeoutMS: max(left.Milliseconds(), 1), ClientInvocationID: inv.id,
 		})
 		if cap(frame) <= keptFrame {
 			*buffer = frame

@@ -41,7 +41,10 @@ func (r *Runtime) receiveChunk(m altar.StreamChunk) {
 		r.h.finishCall(inv, outcome{err: altar.Errorf(altar.InternalError, "the runtime sent chunk %d where chunk %d was due", m.ChunkID, next), cancel: "protocol error"})
 		return
 	}
-	m.InvocationID, m.Payload = inv.id, payloadOf(m.Payload)
+	m.InvocationID = inv.id
+	if m.IsFinal && string(m.Payload) == "null" { // many serializers write an absent member so
+		m.Payload = nil
+	}
 	if m.Error != nil {
 		m.Error, m.Payload, m.IsFinal = knownError(m.Error), nil, true
 	}

@@ -112,7 +112,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		return nil, err
 	}
 	h := &Host{
-		o: o, id: cmp.Or(o.ID, "host-"+randomHex(8)), key: make([]byte, 32), prefix: randomHex(6) + "-",
+		o: o, id: cmp.Or(o.ID, "host-"+randomHex(8)), key: make([]byte, 32), prefix: newCallPrefix(),
 		known: map[string]Contract{}, contracts: map[string]*contract{}, runtimes: map[string]*Runtime{}, offers: map[string]*offer{},
 		fulfillers: map[string]map[string]*Runtime{}, sessions: map[string]*session{}, byClient: map[string]*clientState{}, mcpSessions: map[string]string{}, stops: map[*func()]struct{}{},
 		answered: make(chan struct{}),

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"gazetteer/protocol/altar"
 )
 
@@ -34,14 +36,6 @@ func knownError(e *altar.Error) *altar.Error {
 	return &altar.Error{Code: altar.ExecutionFailed, Message: e.Message, Details: map[string]any{"code": string(e.Code), "details": e.Details}}
 }
 
-// payloadOf returns a payload; null is none.
-func payloadOf(raw json.RawMessage) json.RawMessage {
-	if string(raw) == "null" {
-		return nil
-	}
-	return raw
-}
-
 // receiveResult ends a call with the result of its runtime. A result for a call that does not run there
 // is counted and dropped.
 func (r *Runtime) receiveResult(m altar.ToolResult) {
@@ -50,7 +44,14 @@ func (r *Runtime) receiveResult(m altar.ToolResult) {
 		r.h.dropped.Add(1)
 		return
 	}
-	o := outcome{payload: payloadOf(m.Payload), meta: payloadOf(m.RuntimeMetadata)}
+	o := outcome{payload: m.Payload}
+	switch jsontext.Value(m.RuntimeMetadata).Kind() {
+	case '{':
+		o.meta = m.RuntimeMetadata
+	case 'n', 0: // null and absent are the same
+	default:
+		r.sendError(m.InvocationID, altar.Errorf(altar.InvalidParameters, "runtime_metadata is no object, and is omitted").With("path", "/runtime_metadata"))
+	}
 	switch {
 	case m.Status == altar.Failure && m.Error != nil:
 		o.err = knownError(m.Error)
@@ -60,7 +61,10 @@ func (r *Runtime) receiveResult(m altar.ToolResult) {
 		o.payload = nil
 	case m.Status != altar.Success:
 		o = outcome{err: altar.Errorf(altar.InternalError, "the runtime sent a result with the status %.40q", m.Status)}
-		r.sendError(m.InvocationID, altar.Errorf(altar.InvalidParameters, "status is %.40q, want success or error", m.Status))
+		r.sendError(m.InvocationID, altar.Errorf(altar.InvalidParameters, "status is %.40q, want success or error", m.Status).With("path", "/status"))
+	case m.Error != nil:
+		o = outcome{err: altar.Errorf(altar.InternalError, "the runtime sent a result with the status success and an error")}
+		r.sendError(m.InvocationID, altar.Errorf(altar.InvalidParameters, "a result with the status success has no error").With("path", "/error"))
 	}
 	if o.err == nil && inv.hasChunks() {
 		o = outcome{err: altar.Errorf(altar.InternalError, "the runtime ended a stream without a final chunk")}

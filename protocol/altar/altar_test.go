@@ -127,7 +127,7 @@ func TestMessageRoundTrip(t *testing.T) {
 			t.Errorf("%s came back as %#v, %v", altar.Encode(m), back, err)
 		}
 	}
-	call := altar.ToolCall{InvocationID: "i\"", SessionID: "s", ToolName: "a", Parameters: json.RawMessage(`{}`), TimeoutMS: 7}
+	call := altar.ToolCall{InvocationID: "i\"", SessionID: "s", ToolName: "a", Parameters: json.RawMessage(`{}`), TimeoutMS: 7, ClientInvocationID: "c\""}
 	if back, err := altar.ReadMessage(altar.AppendToolCall(nil, &call), true); err != nil || !reflect.DeepEqual(back, call) {
 		t.Errorf("%#v, %v", back, err)
 	}
@@ -203,6 +203,7 @@ func TestClientBodiesAreParsedStrictly(t *testing.T) {
 		{`{"invocation_id":null,"tool_name":"t"}`, "/invocation_id", null},
 		{`{"invocation_id":"i","tool_name":"t","confirmation":null}`, "/confirmation", null}, {`{"invocation_id":"i","tool_name":"t","session_id":""}`, "/session_id", "is empty"},
 		{`{"invocation_id":"i","tool_name":"t","timeout_ms":0}`, "/timeout_ms", "is set by the Host, not by the client"},
+		{`{"invocation_id":"i","tool_name":"t","client_invocation_id":"i"}`, "/client_invocation_id", "is set by the Host, not by the client"},
 	} {
 		_, err := altar.ReadCall([]byte(test.text))
 		refused(test.path, test.message, err)
@@ -356,7 +357,7 @@ func TestFastPathEqualsSlowPath(t *testing.T) {
 		`{"type":"ToolResult","invocation_id":"i","status":"success","payload":null}`, `{"type":"ToolResult"}`,
 		`{"type":"ToolResult","invocation_id":5,"status":"success"}`, `{"type":"ToolResult","invocation_id":"i","status":"success","payload":{"a":1,"a":2}}`,
 		`{"type":"ToolResult","invocation_id":"i","status":"success"} x`, `{"type":"ToolResult","invocation_id":"i","status":null}`,
-		`{"type":"ToolCall","invocation_id":"i","session_id":"s","tool_name":"t","parameters":{"n":9007199254740993},"timeout_ms":5}`,
+		`{"type":"ToolCall","invocation_id":"i","session_id":"s","tool_name":"t","parameters":{"n":9007199254740993},"timeout_ms":5,"client_invocation_id":"c"}`,
 		`{"type":"ToolCall","invocation_id":"i","tool_name":"t","parameters":{},"timeout_ms":1.5}`, `{"type":"ToolCall","invocation_id":"i","confirmation":"c"}`,
 	} {
 		short, shortErr := altar.ReadMessage([]byte(text), false)

@@ -103,6 +103,10 @@ func AppendToolCall(b []byte, c *ToolCall) []byte {
 		b = append(b, `,"timeout_ms":`...)
 		b = strconv.AppendInt(b, c.TimeoutMS, 10)
 	}
+	if c.ClientInvocationID != "" {
+		b = append(b, `,"client_invocation_id":`...)
+		b = appendString(b, c.ClientInvocationID)
+	}
 	return append(b, '}')
 }
 
@@ -300,7 +304,7 @@ func refuseMember(name string, members map[string]jsontext.Value) (path, reason 
 			return at, fmt.Sprintf("is %.60s, want %q", value, name)
 		case member == "session_id" && string(value) == `""` && name != (CreateSession{}).MessageType():
 			return at, "is empty"
-		case member == "timeout_ms" && name == (ToolCall{}).MessageType():
+		case (member == "timeout_ms" || member == "client_invocation_id") && name == (ToolCall{}).MessageType():
 			return at, "is set by the Host, not by the client"
 		case member == "security_context":
 			var inner map[string]jsontext.Value
@@ -402,6 +406,8 @@ func scanToolCall(text []byte) (c ToolCall, ok bool) {
 			if number, err = d.ReadValue(); err == nil {
 				c.TimeoutMS, err = strconv.ParseInt(string(number), 10, 64)
 			}
+		case "client_invocation_id":
+			c.ClientInvocationID, err = scanString(d)
 		case "confirmation":
 			err = errNotScanned
 		default:
@@ -460,7 +466,7 @@ func scanObject(text []byte, member func(d *jsontext.Decoder, name string) error
 
 // nameOf returns the name of a member that a message has, without an allocation; "" for another.
 func nameOf(name []byte) string {
-	for _, known := range [...]string{"invocation_id", "session_id", "tool_name", "parameters", "timeout_ms", "status", "payload", "error", "runtime_metadata", "confirmation", "chunk_id", "is_final", "type"} {
+	for _, known := range [...]string{"invocation_id", "session_id", "tool_name", "parameters", "timeout_ms", "status", "payload", "error", "runtime_metadata", "client_invocation_id", "confirmation", "chunk_id", "is_final", "type"} {
 		if string(name) == known {
 			return known
 		}

@@ -52,6 +52,9 @@ type ToolCall struct {
 	Values any `json:"-"`
 	// TimeoutMS is the time left in milliseconds. Only the Host sends it, to a runtime.
 	TimeoutMS int64 `json:"timeout_ms,omitempty"`
+	// ClientInvocationID is the InvocationID that the client chose: a call that it tries again has the
+	// same one in the same session. Only the Host sends it, to a runtime.
+	ClientInvocationID string `json:"client_invocation_id,omitempty"`
 	// Confirmation confirms an irreversible call. Only a client sends it, to the Host.
 	Confirmation string `json:"confirmation,omitempty"`
 }

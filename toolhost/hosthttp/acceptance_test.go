@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -326,7 +327,14 @@ func TestAcceptance15ResultsCorrelate(t *testing.T) {
 	if first.InvocationID == second.InvocationID || first.SessionID != session || first.ToolName != "echo" || first.TimeoutMS < 1 || first.TimeoutMS > 30_000 {
 		t.Errorf("%+v", first)
 	}
+	uuid := regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
 	for _, call := range []altar.ToolCall{second, first} {
+		if !uuid.MatchString(call.InvocationID) {
+			t.Errorf("the runtime got the id %s", call.InvocationID)
+		}
+		if want := `{"text":"` + call.ClientInvocationID + `"}`; string(call.Parameters) != want {
+			t.Errorf("the call of the client's id %s has the parameters %s", call.ClientInvocationID, call.Parameters)
+		}
 		p.succeed(call.InvocationID, string(call.Parameters))
 	}
 	for id, later := range map[string]<-chan answer{"a": a, "b": b} {
@@ -441,7 +449,7 @@ func TestAcceptance19RuntimeLostMidCall(t *testing.T) {
 	p := h.connect("rt", "echo")
 	session := h.session("me-token", `{}`)
 	running := h.callLater(context.Background(), session, "i", "echo", `{}`)
-	p.nextCall()
+	first := p.nextCall()
 	p.ws.CloseNow()
 	h.want(<-running, 503, altar.RuntimeUnavailable)
 	h.want(h.call(session, "j", "echo", `{}`), 503, altar.RuntimeUnavailable) // its last runtime was lost
@@ -449,7 +457,11 @@ func TestAcceptance19RuntimeLostMidCall(t *testing.T) {
 	h.want(h.call(session, "l", "nobody", `{}`), 404, altar.ToolNotFound)
 	p = h.connect("rt", "echo", "count")
 	again := h.callLater(context.Background(), session, "i", "echo", `{}`)
-	p.succeed(p.nextCall().InvocationID, `1`)
+	call := p.nextCall()
+	if call.InvocationID == first.InvocationID || call.ClientInvocationID != "i" || first.ClientInvocationID != "i" {
+		t.Errorf("%+v is tried again as %+v", first, call)
+	}
+	p.succeed(call.InvocationID, `1`)
 	if a := <-again; a.status != 200 {
 		t.Errorf("%d %s", a.status, a.body)
 	}
@@ -690,8 +702,10 @@ func TestAcceptance27SyncClientOfAStream(t *testing.T) {
 	running := h.callLater(context.Background(), session, "i", "count", `{}`)
 	call := p.nextCall()
 	p.chunk(call.InvocationID, 0, `{"a":1}`, false)
-	p.chunk(call.InvocationID, 1, `2`, true)
-	if a := <-running; a.status != 200 || string(a.Payload) != `[{"a":1},2]` {
+	p.chunk(call.InvocationID, 1, `null`, false)
+	p.chunk(call.InvocationID, 2, `2`, false)
+	p.chunk(call.InvocationID, 3, `null`, true) // no payload
+	if a := <-running; a.status != 200 || string(a.Payload) != `[{"a":1},null,2]` {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 	failing := h.callLater(context.Background(), session, "f", "count", `{}`)

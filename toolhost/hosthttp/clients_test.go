@@ -181,9 +181,11 @@ func TestErrorsOfRuntimes(t *testing.T) {
 	}
 	for name, test := range map[string][2]string{
 		"nothing":   {`"status":"success"`, `"status":"success"}`},
-		"null":      {`"status":"success","payload":null,"runtime_metadata":null`, `"status":"success"}`},
+		"null":      {`"status":"success","payload":null,"runtime_metadata":null`, `"status":"success","payload":null}`},
 		"false":     {`"status":"success","payload":false,"runtime_metadata":{"memory":1}`, `"status":"success","payload":false,"runtime_metadata":{"memory":1}}`},
 		"no reason": {`"status":"error"`, `"status":"error","error":{"code":"EXECUTION_FAILED","message":"the runtime gives no reason"}}`},
+		"metadata":  {`"status":"success","payload":1,"runtime_metadata":5`, `"status":"success","payload":1}`},
+		"an error":  {`"status":"success","payload":1,"error":{"code":"EXECUTION_FAILED","message":"m"}`, `"status":"error","error":{"code":"INTERNAL_ERROR","message":"the runtime sent a result with the status success and an error"}}`},
 		"no status": {`"payload":1`, `"status":"error","error":{"code":"INTERNAL_ERROR","message":"the runtime sent a result with the status \"\""}}`},
 	} {
 		running := h.callLater(context.Background(), session, name, "echo", `{}`)
@@ -191,8 +193,10 @@ func TestErrorsOfRuntimes(t *testing.T) {
 		if a := <-running; strings.TrimSpace(string(a.body)) != `{"invocation_id":"`+name+`",`+test[1] {
 			t.Errorf("%s: %s", name, a.body)
 		}
-		if name == "no status" {
-			p.nextError(altar.InvalidParameters)
+		if path := map[string]string{"no status": "/status", "an error": "/error", "metadata": "/runtime_metadata"}[name]; path != "" {
+			if e := p.nextError(altar.InvalidParameters); e.Error.Details["path"] != path {
+				t.Errorf("%s: %+v", name, e)
+			}
 		}
 	}
 }

@@ -70,6 +70,9 @@ func TestKitOutcomes(t *testing.T) {
 		return how, nil
 	}
 	text := func(c *altarkit.Call) string {
+		if !strings.HasPrefix(c.ClientInvocationID, c.ToolName) {
+			t.Errorf("a call of %s has the client's id %q", c.ToolName, c.ClientInvocationID)
+		}
 		var in struct{ Text string }
 		if err := c.Decode(&in); err != nil {
 			t.Error(err)

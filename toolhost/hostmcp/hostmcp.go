@@ -8,8 +8,6 @@ package hostmcp
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -20,6 +18,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"gazetteer/internal/mcphttp"
+	"gazetteer/protocol/a2a"
 	"gazetteer/protocol/altar"
 	"gazetteer/toolhost"
 )
@@ -104,7 +103,7 @@ func (o Options) callTool(ctx context.Context, client, session string, r *mcp.Ca
 	call.InvocationID, _ = r.Params.Meta[invocationMember].(string)
 	call.Confirmation, _ = r.Params.Meta[confirmationMember].(string)
 	if call.InvocationID == "" {
-		call.InvocationID = newInvocationID()
+		call.InvocationID = a2a.NewID()
 	}
 	caller, refused := o.Host.Call(ctx, client, session, call, false)
 	if refused != nil {
@@ -119,12 +118,6 @@ func (o Options) callTool(ctx context.Context, client, session string, r *mcp.Ca
 		return errorResult(call.InvocationID, result.Error), nil
 	}
 	return successResult(result.Payload), nil
-}
-
-func newInvocationID() string {
-	b := make([]byte, 16)
-	rand.Read(b) // never fails
-	return "mcp-" + hex.EncodeToString(b)
 }
 
 // successResult returns a payload as text, and an object as structured content beside.

@@ -4,9 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"crypto/rand"
 	"encoding/base64"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,6 +21,7 @@ import (
 	"gazetteer/internal/exit"
 	"gazetteer/internal/nearest"
 	"gazetteer/lint/format"
+	"gazetteer/protocol/a2a"
 	"gazetteer/protocol/altar"
 	"gazetteer/toolhost"
 	"gazetteer/toolhost/httpruntime"
@@ -297,9 +296,7 @@ func (v *verbs) callTool(ctx context.Context, name string, f *callFlags) error {
 		if f.print {
 			return v.printCall(ctx, s, name, parameters)
 		}
-		id := make([]byte, 16)
-		rand.Read(id) // never fails
-		call := altar.ToolCall{InvocationID: hex.EncodeToString(id), ToolName: name, Parameters: parameters}
+		call := altar.ToolCall{InvocationID: a2a.NewID(), ToolName: name, Parameters: parameters}
 		err = v.sendCall(ctx, s, call)
 		if failed, ok := errors.AsType[*callError](err); ok {
 			token, _ := failed.err.Details["confirmation"].(string)
