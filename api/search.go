@@ -31,7 +31,7 @@ func (a *API) searchRoutes(h huma.API) {
 		"A result has what a caller needs to choose and call an operation. `fields` selects members of the full form, `fields=all` returns all of them, and " +
 		"`explain=true` adds the reasons for each match. `within_tokens` returns as many results as fit, in a short form. `as` returns a form for callers: the " +
 		"result of `tools/list` of MCP, functions with a JSON Schema, or lines for curl.\n\n" +
-		"A cursor opens the next page of the same search; `fields`, `explain`, `within_tokens`, `as` and `limit` may change from page to page. The header `Link` also " +
+		"A cursor opens the next page of the same search; `fields`, `explain`, `within_tokens` and `limit` may change from page to page, and `as` from one form for callers to another. The header `Link` also " +
 		"has the address of the next page."
 	op.Responses = searchResponses(h)
 	route.Handle(a.Mux, h, addFilterParameters(op, query.Filters(), maxFilterValues), a.searchOperations)
@@ -64,7 +64,7 @@ type searchInput struct {
 	Limit        int      `query:"limit" minimum:"1" maximum:"100" doc:"how many operations on one page, 1 to 100; left out, 20, and with within_tokens as many as fit"`
 	Cursor       string   `query:"cursor" doc:"where the page begins, from the answer before"`
 	WithinTokens int      `query:"within_tokens" minimum:"100" maximum:"100000" doc:"a number of tokens, 100 to 100,000: as many results as fit, in a short form"`
-	As           string   `query:"as" enum:"mcp,functions,curl" doc:"mcp, functions or curl: the results in that form, for callers"`
+	As           string   `query:"as" enum:"mcp,functions,curl" doc:"mcp, functions or curl: the results in that form, for callers. Documents with errors are left out, unless state or level asks for them, as in state=invalid"`
 	Fields       []string `query:"fields,explode" maxItems:"50" doc:"the members of the full form of a result to return in addition to its id, separated by commas; all for the full form. The default is the short form: everything that a caller needs to choose and to call"`
 	Explain      bool     `query:"explain" doc:"true to add why each result matches, word by word, and how the search was understood"`
 }
@@ -157,6 +157,21 @@ type searchRequest struct {
 	form   hitForm
 	cursor string
 	values url.Values // all of it, which a cursor is bound to
+}
+
+// validOnly reports whether the answer has only operations of documents without errors: a caller must
+// know that a document is valid before it calls anything that the document describes (AI Discovery
+// §4.1, AGIS §11). A filter that asks for other documents decides for itself.
+func (s searchRequest) validOnly() bool {
+	return s.as != "" && len(s.query.Levels) == 0 && len(s.query.States) == 0
+}
+
+// list names the list that a cursor of the request is a position in.
+func (s searchRequest) list() string {
+	if s.validOnly() {
+		return "search of valid documents"
+	}
+	return "search"
 }
 
 func (a *API) searchOperations(ctx context.Context, _ *searchInput) (*route.PageOutput, error) {
@@ -281,12 +296,16 @@ func (a *API) runSearch(ctx context.Context, s searchRequest) (*route.PageOutput
 		return nil, err
 	}
 	ctx = context.WithValue(ctx, route.QueryKey{}, s.values)
-	c, err := a.ReadCursor(ctx, s.cursor, "search")
+	c, err := a.ReadCursor(ctx, s.cursor, s.list())
 	if err != nil {
 		return nil, err
 	}
 	s.query.Offset = c.Offset
-	r, err := a.Answers.Search(ctx, s.query)
+	asked := s.query
+	if s.validOnly() {
+		asked.States = []string{query.StateValid, query.StateFlawed}
+	}
+	r, err := a.Answers.Search(ctx, asked)
 	if err != nil {
 		return nil, err
 	}
@@ -337,7 +356,8 @@ func (a *API) writeOtherForm(ctx context.Context, s searchRequest, hits []answer
 			if n == len(hits) && !state.More {
 				return "", ""
 			}
-			return a.nextSearchPage(ctx, searchRequest{query: query.Query{Offset: s.query.Offset, Limit: n}}, n, state.Seq)
+			s.query.Limit = n
+			return a.nextSearchPage(ctx, s, n, state.Seq)
 		})
 	}
 	next, link := "", ""
@@ -356,7 +376,7 @@ func (a *API) nextSearchPage(ctx context.Context, s searchRequest, shown int, se
 	if s.query.Offset+shown > route.MaxOffset {
 		return "", ""
 	}
-	return a.NextPage(ctx, searchPath, "search", route.Cursor{Offset: s.query.Offset + shown, Seq: seq})
+	return a.NextPage(ctx, searchPath, s.list(), route.Cursor{Offset: s.query.Offset + shown, Seq: seq})
 }
 
 // compactPage keeps as many hits as fit the tokens, in their order. The cursor of the next page,
@@ -397,7 +417,8 @@ func (a *API) compactPage(ctx context.Context, s searchRequest, hits []answer.Hi
 	link := ""
 	if len(p.Hits) < len(hits) {
 		if len(p.Hits) > 0 {
-			_, link = a.nextSearchPage(ctx, searchRequest{query: query.Query{Offset: s.query.Offset, Limit: len(p.Hits)}}, len(p.Hits), page.Seq)
+			s.query.Limit = len(p.Hits)
+			_, link = a.nextSearchPage(ctx, s, len(p.Hits), page.Seq)
 		}
 	} else if page.More {
 		_, link = a.nextSearchPage(ctx, s, max(s.query.Limit, len(p.Hits)), page.Seq)

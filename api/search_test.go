@@ -428,6 +428,51 @@ func TestExports(t *testing.T) {
 	}
 }
 
+// TestExportsLeaveOutInvalidDocuments checks that the forms for callers have only operations of
+// documents without errors, unless the request asks for others, and that search still lists them all.
+func TestExportsLeaveOutInvalidDocuments(t *testing.T) {
+	h := newTestServer(t, options{})
+	h.publishAll("a.shops.example", "c.shops.example", "d.shops.example")
+	h.publish("b.shops.example", document.AI, "application/json", strings.Replace(aiText("B"), `"aiendpoint": "1.0"`, `"aiendpoint": "0.9"`, 1), seen)
+	hosts := func(query string) string {
+		t.Helper()
+		var hosts []string
+		for path := "/api/v1/search?verb=BOOK&as=mcp&" + query; path != ""; {
+			r := h.get(path, 200)
+			for _, tool := range decoded[call.MCP](h, r).Tools {
+				host, _, _ := strings.Cut(tool.Meta.Operation, ".")
+				hosts = append(hosts, host)
+			}
+			path, _, _ = strings.Cut(strings.TrimPrefix(r.Header.Get("Link"), "<"), ">")
+		}
+		return strings.Join(hosts, " ")
+	}
+	for query, want := range map[string]string{
+		"": "a c d", "limit=1": "a c d", "limit=2": "a c d", "within_tokens=700": "a c d", "state=invalid": "b", "level=0": "b", "level=0&level=1": "a b c d", "state=flawed": "a c d",
+	} {
+		if got := hosts(query); got != want {
+			t.Errorf("%q: %s, want %s", query, got, want)
+		}
+	}
+	page := readAs[api.SearchPage](h, "/api/v1/search?verb=BOOK&limit=2", 200)
+	if page.Total != 4 || page.Hits[0].Findings == "error" || page.Hits[1].Findings != "error" {
+		t.Errorf("got %+v", page)
+	}
+	for _, as := range []string{"curl", "functions"} {
+		if r := h.get("/api/v1/search?verb=BOOK&as="+as, 200); !bytes.Contains(r.body, []byte("a.shops.example")) || bytes.Contains(r.body, []byte("b.shops.example")) {
+			t.Errorf("as %s: %s", as, r.body)
+		}
+	}
+	// The positions of the two lists differ.
+	if p := h.get("/api/v1/search?verb=BOOK&limit=2&as=mcp&cursor="+page.Next, 400).problem(t); p.Code != "bad-cursor" {
+		t.Errorf("got %+v", p)
+	}
+	chosen := h.post("/api/v1/export", `{"as": "curl", "operations": ["b.shops.example/ai/book_table"]}`, 200)
+	if !bytes.Contains(chosen.body, []byte("b.shops.example")) {
+		t.Errorf("an operation that was asked for by its id: %s", chosen.body)
+	}
+}
+
 func TestExplore(t *testing.T) {
 	h := newTestServer(t, options{})
 	h.publishSamples()

@@ -362,6 +362,17 @@ func TestHitShowsCallAndReasons(t *testing.T) {
 	}
 }
 
+// TestHitOfInvalidDocumentIsMarked checks that the card says so before anything is called.
+func TestHitOfInvalidDocumentIsMarked(t *testing.T) {
+	const mark = "Its document breaks its draft"
+	for hits, want := range map[int]int{2: 0, 3: 1} {
+		page := get(t, engine(t, sample{word: plainWord, hits: hits}), "/?q=booking+tables").Body.String()
+		if got := strings.Count(textOf(parse(t, page)), mark); got != want {
+			t.Errorf("%d of %d cards are marked, want %d", got, hits, want)
+		}
+	}
+}
+
 func TestHitLinksToOperation(t *testing.T) {
 	h := engine(t, sample{word: plainWord, hits: 2})
 	page := parse(t, get(t, h, "/?q=book").Body.String())

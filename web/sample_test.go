@@ -113,11 +113,15 @@ func (s sample) Search(_ context.Context, q query.Query) (index.Result, error) {
 	return r, s.err
 }
 
-// Hits are as fresh as the sample says, but for the second, whose host fell silent.
+// Hits are as fresh as the sample says, but for the second, whose host fell silent. The document of the third
+// has errors.
 func (s sample) Hits(_ context.Context, found []index.Hit, _ time.Time) ([]answer.Hit, error) {
 	var hits []answer.Hit
 	for i, h := range found {
 		h.Caution = calls.Caution(h.Operation, h.Service)
+		if i == 2 {
+			h.Findings = "error"
+		}
 		full := answer.Hit{Hit: h, Freshness: answer.Freshness{FetchedAt: h.FetchedAt, ChangedAt: h.ChangedAt}}
 		if i == 1 {
 			full.Freshness.Stale, full.Freshness.Why = true, s.word("the visit of 2026-03-13 ended with timeout")

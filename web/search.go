@@ -82,6 +82,7 @@ type hitView struct {
 	Far      bool   // it probably does not fit the request
 	Stale    string // why the evidence is older than it should be
 	Caution  string // what in its texts speaks to a model instead of describing
+	Invalid  bool   // its document has errors
 }
 
 // searchPage is the front page, and with a query the results.
@@ -335,6 +336,7 @@ func (p *Pages) hitViewOf(h answer.Hit) hitView {
 		Findings: findingsWords[h.Findings],
 		Digest:   shortDigest(h.Digest),
 		Caution:  frame.AsSentence(h.Caution),
+		Invalid:  h.Findings == "error",
 		calling:  callingOf(h.Operation, h.Service),
 		TestSet:  slices.Contains(h.Service.Categories, testCategory) || h.Service.Domain == testCategory,
 		Far:      h.Far,

@@ -107,13 +107,14 @@ func (a *verbs) searchCommand() *cobra.Command {
 
 Misspelt words are corrected, and the answer says so; --exact searches for them as
 written. Operations that hardly fit the request are marked [far]; --min-fit leaves
-them out. --safe leaves out operations that end or remove something, as declared or
+them out. Operations whose document breaks its draft are marked [errors]. --safe leaves out operations that end or remove something, as declared or
 as inferred from verb and text.
 
 --as writes the operations for callers: mcp is the result of tools/list of the
 Model Context Protocol, functions are JSON-schema functions, and curl is a shell
 command for each operation that can be called over HTTP, with {name} instead of each
-value. --within-tokens writes as many operations as fit a number of tokens, as JSON
+value. It leaves out documents with errors unless the words ask for them, as in
+state:invalid. --within-tokens writes as many operations as fit a number of tokens, as JSON
 in a short form.
 
 --json writes the members of each operation that a caller needs to choose and call it;

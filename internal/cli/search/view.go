@@ -13,6 +13,7 @@ import (
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
 	"gazetteer/lint/format"
+	"gazetteer/protocol"
 )
 
 // maxPage is the last page that can be requested: each page costs a request.
@@ -75,9 +76,12 @@ func (v *viewFlags) printPosition(a *verbs, shown, total int, more bool) {
 	fmt.Fprintln(a.Out, cli.NewStyle(a.Out).Dim(text))
 }
 
-// hitRow returns the row of one operation: its name, its host, its summary.
+// hitRow returns the row of one operation: its name, its host, its summary with its marks.
 func hitRow(h index.Hit, remarks []remark) row {
 	text := h.Operation.Intent
+	if h.Findings == protocol.Error.String() {
+		text = "[errors] " + text
+	}
 	for _, r := range remarks {
 		text = "[" + r.name + "] " + text
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"gazetteer/index"
 	"gazetteer/lint/format"
 )
 
@@ -39,5 +40,20 @@ func TestListsFitTheTerminal(t *testing.T) {
 	printRows(&out, []row{{name: "BOOK", text: "Books a table"}, {name: "CANCEL", text: "Cancels it"}}, 80)
 	if want := "BOOK    Books a table\nCANCEL  Cancels it\n"; out.String() != want {
 		t.Errorf("got %q, want %q", out.String(), want)
+	}
+}
+
+// TestRowMarksErrors checks that a list marks an operation whose document breaks its draft.
+func TestRowMarksErrors(t *testing.T) {
+	var h index.Hit
+	h.Operation.Intent = "Books a table"
+	for findings, want := range map[string]string{"": "Books a table", "warning": "Books a table", "error": "[far] [errors] Books a table"} {
+		var remarks []remark
+		if h.Findings = findings; findings == "error" {
+			remarks = []remark{{name: "far"}}
+		}
+		if got := hitRow(h, remarks).text; got != want {
+			t.Errorf("%q: %q, want %q", findings, got, want)
+		}
 	}
 }
