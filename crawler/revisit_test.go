@@ -76,14 +76,15 @@ func TestRevisitTimes(t *testing.T) {
 		{"500 is tried three times, then daily", page{status: 500}, []time.Duration{time.Minute, 5 * time.Minute, oneDay, oneDay}},
 		{"429 names its time", limited("120"), []time.Duration{2 * time.Minute, 2 * time.Minute, oneDay, oneDay}},
 		{"429 for a second is a second, for three tries", limited("1"), []time.Duration{time.Second, time.Second, oneDay}},
-		{"429 with a huge Retry-After is a day", limited("99999999999999999999"), []time.Duration{oneDay, oneDay}},
+		{"429 for a week is a week", limited("604800"), []time.Duration{7 * oneDay, 7 * oneDay, 7 * oneDay}},
+		{"429 with a huge Retry-After is a month", limited("99999999999999999999"), []time.Duration{30 * oneDay, 30 * oneDay}},
 		{"429 below zero is a minute", limited("-5"), []time.Duration{time.Minute}},
 		{"429 in words is a minute", limited("soon"), []time.Duration{time.Minute}},
 		{"429 without a word is a minute", page{status: 429}, []time.Duration{time.Minute, 5 * time.Minute, oneDay, oneDay}},
-		{"429 until 2099 is a day", limited("Fri, 01 Jan 2099 00:00:00 GMT"), []time.Duration{oneDay, oneDay}},
+		{"429 until 2099 is a month", limited("Fri, 01 Jan 2099 00:00:00 GMT"), []time.Duration{30 * oneDay, 30 * oneDay}},
 		{"429 until yesterday is a second", limited("Fri, 01 Jan 1999 00:00:00 GMT"), []time.Duration{time.Second, time.Second, oneDay}},
 		{"429 for no time is a second", limited("0"), []time.Duration{time.Second, time.Second, oneDay}},
-		{"503 for 10^20 seconds is a day", page{status: 503, header: map[string]string{"Retry-After": "100000000000000000000"}}, []time.Duration{oneDay, oneDay}},
+		{"503 for 10^20 seconds is a month", page{status: 503, header: map[string]string{"Retry-After": "100000000000000000000"}}, []time.Duration{30 * oneDay, 30 * oneDay}},
 		{"404 that would like to be asked soon waits a day all the same", page{status: 404, header: map[string]string{"Retry-After": "1", "Cache-Control": "max-age=1"}}, []time.Duration{oneDay, 7 * oneDay}},
 		{"silence waits a day, a week, a month", http.HandlerFunc(silent), []time.Duration{oneDay, 7 * oneDay, 30 * oneDay, 30 * oneDay}},
 	} {
@@ -208,6 +209,23 @@ func TestRobots503IsRetriedThenPausedForADay(t *testing.T) {
 		synctest.Wait()
 		if w.stored("a.test", document.AI) == nil {
 			t.Error("the document was not fetched when robots.txt came back")
+		}
+	})
+}
+
+// TestRobotsRetryAfterOfAWeekIsWaitedOut checks that the time which a host names with its robots.txt
+// counts, although a robots.txt is otherwise asked for each day.
+func TestRobotsRetryAfterOfAWeekIsWaitedOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.site("a.test", map[string]http.Handler{robotsPath: page{status: 429, header: map[string]string{"Retry-After": "604800"}}, aiPath: json200(ai("A"))})
+		w.run()
+		w.visit("a.test")
+		time.Sleep(16 * oneDay)
+		synctest.Wait()
+		w.wantTimes("a.test", robotsPath, 7*oneDay, 7*oneDay)
+		if n := len(w.asked()); n != 3 {
+			t.Errorf("%d requests, want 3 for robots.txt: %q", n, w.asked())
 		}
 	})
 }

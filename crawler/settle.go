@@ -101,10 +101,10 @@ func (s *session) settleRobots(a *fetch.Ask) {
 	down := classOf(f.Outcome) == classDown || isBlocked(*f)
 	wait := fetch.RobotsAge
 	if v.Closed() && classOf(f.Outcome) != classGood {
-		// It could not be fetched: a busy host is asked again soon, a silent one when its documents
-		// are.
+		// It could not be fetched: a busy host is asked again soon, or when it said, a silent one
+		// when its documents are.
 		if wait = waitAfter(a.Of, *f, Rate{}); !down {
-			wait = min(wait, fetch.RobotsAge)
+			wait = min(wait, max(fetch.RobotsAge, f.RetryAfter))
 		}
 	}
 	v.Until = now.Add(wait)

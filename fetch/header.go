@@ -17,13 +17,16 @@ func cleanValidator(value string) string {
 	return value
 }
 
+// The bounds of a Retry-After. AI Discovery §4.3 requires that it is respected; a host that named a
+// time of years by mistake would never be visited again, so 30 days, the longest time for which a
+// document is fresh, are the limit.
 const (
 	minRetryAfter = time.Second
-	maxRetryAfter = 24 * time.Hour
+	maxRetryAfter = 30 * 24 * time.Hour
 )
 
 // parseRetryAfter reads a Retry-After header in either form (RFC 9110 §10.2.3) as a
-// delay between 1 second and 24 hours; 0 when there is none to be read.
+// delay between 1 second and 30 days; 0 when there is none to be read.
 func parseRetryAfter(value string, now time.Time) time.Duration {
 	value = strings.TrimSpace(value)
 	if value == "" {

@@ -3,6 +3,7 @@ package fetch
 import (
 	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -53,14 +54,16 @@ func FuzzLocation(f *testing.F) {
 }
 
 // FuzzRetryAfter checks that numbers of any length and dates of any year give a time within the
-// limits.
+// limits, and that a number within them is exact.
 func FuzzRetryAfter(f *testing.F) {
 	now := time.Unix(1.7e9, 0)
-	for _, seed := range []string{"120", "-5", "soon", "99999999999999999999", "Wed, 21 Oct 2115 07:28:00 GMT", ""} {
+	for _, seed := range []string{"120", "604800", "2592000", "2592001", "-5", "soon", "99999999999999999999", "Wed, 21 Oct 2115 07:28:00 GMT", ""} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, value string) {
 		if d := parseRetryAfter(value, now); d != 0 && (d < minRetryAfter || d > maxRetryAfter) {
+			t.Errorf("%q is %v", value, d)
+		} else if seconds, err := strconv.ParseUint(value, 10, 32); err == nil && seconds > 0 && seconds <= 30*24*3600 && d != time.Duration(seconds)*time.Second {
 			t.Errorf("%q is %v", value, d)
 		}
 	})

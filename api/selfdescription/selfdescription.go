@@ -68,7 +68,7 @@ var files embed.FS
 var paths = []struct{ path, file, mediaType string }{
 	{"/.well-known/ai", "ai.json", "application/json; charset=utf-8"},
 	{"/.well-known/agis.json", "agis.json", "application/json"},
-	{"/gazetteer.agis", "service.agis", "application/yaml"},
+	{"/gazetteer.agis", "service.agis", "application/agis"},
 	{"/.well-known/api-catalog", "api-catalog.json", `application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"`},
 	{"/robots.txt", "robots.txt", "text/plain; charset=utf-8"},
 	{"/opensearch.xml", "opensearch.xml", "application/opensearchdescription+xml"},

@@ -85,7 +85,7 @@ func TestOwnDocumentsAreValid(t *testing.T) {
 	for path, kind := range map[string]document.Kind{"/.well-known/ai": document.AI, "/.well-known/agis.json": document.AGISSummary, "/gazetteer.agis": document.AGIS} {
 		mediaType := "application/json"
 		if kind == document.AGIS {
-			mediaType = "application/yaml"
+			mediaType = "application/agis" // AGIS §10
 		}
 		inputs = append(inputs, lint.Input{Name: path, Text: []byte(readText(t, h, path, mediaType)), Kind: kind, URL: "https://gazetteer.test" + path})
 	}
