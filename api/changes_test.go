@@ -151,6 +151,9 @@ func TestForeignCursorsAreRefused(t *testing.T) {
 			if p.Code != c.code || !strings.Contains(p.Detail, c.detail) {
 				t.Errorf("%s of %s: %+v", name, path, p)
 			}
+			if name == "unknown" && !strings.HasPrefix(p.Help, "did you mean host? known are: ") {
+				t.Errorf("help %q", p.Help)
+			}
 			if c.status == http.StatusGone && (r.Header.Get("Link") != `</api/v1/services>; rel="current"` || !strings.Contains(p.Help, "/api/v1/services")) {
 				t.Errorf("%s of %s: Link %q, help %q", name, path, r.Header.Get("Link"), p.Help)
 			}

@@ -60,7 +60,7 @@ func (a *API) readBodyQuery(b route.RequestBody, without, others []string) (body
 		switch {
 		case slices.Contains(others, m.Key):
 		case p == nil:
-			return bodyQuery{}, route.NewProblem(route.BadField, fmt.Sprintf("there is no member %.60q here", m.Key), "known are: "+route.JoinWords(known)).WithLocation(route.BodyLocation(m))
+			return bodyQuery{}, route.NewProblem(route.BadField, fmt.Sprintf("there is no member %.60q here", m.Key), route.DescribeKnown(m.Key, known)).WithLocation(route.BodyLocation(m))
 		default:
 			if q.values[p.Name], err = memberValues(p, m); err != nil {
 				return bodyQuery{}, q.locateError(err)

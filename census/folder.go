@@ -100,7 +100,10 @@ func Write(ctx context.Context, o Options) (r Result, err error) {
 	if err := os.RemoveAll(partial); err != nil {
 		return r, err
 	}
-	if err := os.MkdirAll(filepath.Join(partial, "data"), 0o755); err != nil {
+	if err := makePublicDir(filepath.Join(partial, "data")); err != nil {
+		return r, err
+	}
+	if err := os.Chmod(partial, 0o755); err != nil {
 		return r, err
 	}
 	defer func() {
@@ -148,10 +151,22 @@ type sumFile struct {
 	n    int64
 }
 
+// makePublicDir makes a directory that anyone may read, whatever the umask is: a census is made to
+// be published.
+func makePublicDir(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	return os.Chmod(dir, 0o755)
+}
+
 func (w *folderWriter) createFile(name string) (*sumFile, error) {
 	file, err := os.OpenFile(filepath.Join(w.dir, filepath.FromSlash(name)), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return nil, err
+	}
+	if err := file.Chmod(0o644); err != nil {
+		return nil, errors.Join(err, file.Close())
 	}
 	hash := sha256.New()
 	f := &sumFile{w: w, name: name, file: file, hash: hash, sum: func() string { return hex.EncodeToString(hash.Sum(nil)) }}
@@ -264,7 +279,7 @@ func (w *folderWriter) writeData(ctx context.Context, s store.Store) (_ *Figures
 // writeReport writes tables, plots, pages, definitions and checksums.
 func (w *folderWriter) writeReport(f *Figures) error {
 	tables := f.Tables()
-	if err := os.MkdirAll(filepath.Join(w.dir, "plots"), 0o755); err != nil {
+	if err := makePublicDir(filepath.Join(w.dir, "plots")); err != nil {
 		return err
 	}
 	for _, t := range tables {

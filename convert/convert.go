@@ -2,6 +2,7 @@ package convert
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"gazetteer/convert/openapi"
@@ -37,17 +38,38 @@ var Conversions = []Conversion{
 	{"ai", "ai", "the parameter descriptions of an AI Discovery document to the form of the draft, the rest untouched", checkFormat("ai", notation.ParamsToDraft)},
 }
 
-// Find returns the conversion between two formats. The error lists the pairs that exist.
+// Find returns the conversion between two formats. The error lists the formats that from can become,
+// and the way over a third one.
 func Find(from, to string) (Conversion, error) {
-	var pairs []string
+	var targets, sources []string
+	via := ""
 	for _, c := range Conversions {
 		if c.From == from && c.To == to {
 			return c, nil
 		}
-		pairs = append(pairs, c.From+" to "+c.To)
+		if !slices.Contains(sources, c.From) {
+			sources = append(sources, c.From)
+		}
+		if c.From != from {
+			continue
+		}
+		targets = append(targets, c.To)
+		if exists(c.To, to) && via == "" && c.To != from {
+			via = c.To
+		}
 	}
-	return Conversion{}, fmt.Errorf("no conversion from %s to %s; the conversions are: %s",
-		protocol.Quote(from), protocol.Quote(to), strings.Join(pairs, ", "))
+	message := fmt.Sprintf("no conversion from %s to %s", protocol.Quote(from), protocol.Quote(to))
+	switch {
+	case targets == nil:
+		return Conversion{}, fmt.Errorf("%s; the formats to convert from are %s", message, strings.Join(sources, ", "))
+	case via != "":
+		return Conversion{}, fmt.Errorf("%s; convert to %s first, and the result to %s", message, via, to)
+	}
+	return Conversion{}, fmt.Errorf("%s; %s can become %s", message, from, strings.Join(targets, ", "))
+}
+
+func exists(from, to string) bool {
+	return slices.ContainsFunc(Conversions, func(c Conversion) bool { return c.From == from && c.To == to })
 }
 
 // Options tell a conversion what the text alone does not. The zero value is usable.

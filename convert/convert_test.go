@@ -21,7 +21,14 @@ func TestConversionsAreFound(t *testing.T) {
 			t.Errorf("%s accepts what is no text", pair)
 		}
 	}
-	if _, err := Find("mcp", "openapi"); err == nil || !strings.Contains(err.Error(), "openapi to agis") {
-		t.Errorf("error %v does not list what there is", err)
+	for pair, want := range map[[2]string]string{
+		{"mcp", "openapi"}: `no conversion from "mcp" to "openapi"; convert to agis first, and the result to openapi`,
+		{"agis", "ai"}:     `no conversion from "agis" to "ai"; convert to openapi first, and the result to ai`,
+		{"agis", "pdf"}:    `no conversion from "agis" to "pdf"; agis can become openapi, mcp`,
+		{"pdf", "agis"}:    `no conversion from "pdf" to "agis"; the formats to convert from are openapi, agis, mcp, notation, agis-map, ai`,
+	} {
+		if _, err := Find(pair[0], pair[1]); err == nil || err.Error() != want {
+			t.Errorf("%s: %v", pair, err)
+		}
 	}
 }

@@ -336,7 +336,7 @@ func describeMistake(text []byte, offset int, message string) string {
 	case (afterObject || afterArray) && offset > 0 && isDigit(text[offset-1]) && (isDigit(c) || isLetter(c)):
 		return "a number in JSON has no leading zero and no letters"
 	case afterObject || afterArray:
-		return "a comma is missing before this, or the string before it ends too early"
+		return missingComma + ", or the string before it ends too early"
 	case strings.Contains(message, "after object name"):
 		return "a colon is missing after the name"
 	case strings.Contains(message, "start of value") && (c == '.' || c == '+'):
@@ -365,6 +365,7 @@ func DescribeJSONRepair(message string) string {
 		{noComments, "remove the comment: gazetteer validate --fix does it"},
 		{trailingComma, "remove the comma: gazetteer validate --fix does it"},
 		{doubleQuotes, "write double quotes: gazetteer validate --fix does it where single quotes are used"},
+		{missingComma, `separate the two with a comma; a quotation mark inside a string is written \"`},
 		{endsEarly, "publish the whole text: it was cut off, or a quotation mark or closing bracket is missing"},
 	} {
 		if strings.Contains(message, m.part) {
@@ -380,6 +381,7 @@ const (
 	trailingComma = "there is a comma before the closing bracket"
 	doubleQuotes  = "names and strings must be in double quotes"
 	endsEarly     = "the text ends before the JSON value does"
+	missingComma  = "a comma is missing before this"
 )
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }

@@ -78,7 +78,7 @@ func (k ParameterChecker) checkParameters(ctx huma.Context) (url.Values, error) 
 					names = append(names, p.Name)
 				}
 			}
-			return nil, NewProblem(unknownParameter, fmt.Sprintf("there is no parameter %.60q here", name), "known are: "+JoinWords(names)).
+			return nil, NewProblem(unknownParameter, fmt.Sprintf("there is no parameter %.60q here", name), DescribeKnown(name, names)).
 				WithLocation(Location{Parameter: answer.CleanText(name, 60)})
 		}
 		if err := k.CheckValues(op.Parameters[at], values); err != nil {
@@ -86,6 +86,11 @@ func (k ParameterChecker) checkParameters(ctx huma.Context) (url.Values, error) 
 		}
 	}
 	return query, nil
+}
+
+// DescribeKnown names the known parameter or member that is close to a wrong name, then all of them.
+func DescribeKnown(wrong string, known []string) string {
+	return strings.TrimSpace(nearest.Question(wrong, known) + " known are: " + JoinWords(known))
 }
 
 // CheckValues checks the values of one query parameter.

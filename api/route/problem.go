@@ -310,7 +310,7 @@ func typedProblem(err error) *Error {
 		return NewProblem(BadHost, "the host name cannot be used: "+e.Problem, e.Help).WithLocation(Location{Parameter: "host"})
 	}
 	if e, ok := errors.AsType[*protocol.SyntaxError](err); ok {
-		return NewProblem(BadBody, "the body is not valid JSON: "+e.Message, "send one JSON object in UTF-8, with each member once").
+		return NewProblem(BadBody, "the body cannot be read: "+e.Message, "send one JSON object in UTF-8, with each member once").
 			withRule(e.Problem.String(), "RFC 8259").
 			WithLocation(Location{Pointer: e.Pointer, Line: e.Line, Column: e.Column})
 	}

@@ -166,7 +166,7 @@ func (v *convertRun) convertText(name string, text []byte) error {
 	}
 	c, err := convert.Find(v.from, v.to)
 	if err != nil {
-		return usageErrorf("%v", err)
+		return usageErrorf("%v\nall conversions: %s convert --list", err, v.Program)
 	}
 	out, err := c.Do(text, v.o)
 	if err != nil {

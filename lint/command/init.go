@@ -237,7 +237,7 @@ func (v *initRun) checkConformance(m builtDocument, host string) error {
 }
 
 func (v *initRun) writeFiles(m builtDocument) error {
-	if err := os.MkdirAll(v.dir, 0o755); err != nil {
+	if err := makePublicDir(v.dir); err != nil {
 		return inputErrorf("%v", err)
 	}
 	for _, f := range m.files {
@@ -253,7 +253,19 @@ func (v *initRun) writeFiles(m builtDocument) error {
 	return nil
 }
 
-// createFile writes a file. It replaces an existing one only with --force.
+// makePublicDir makes a missing directory that a web server can read: the umask of a program that
+// keeps its own data private does not apply.
+func makePublicDir(dir string) error {
+	if _, err := os.Stat(dir); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	return os.Chmod(dir, 0o755)
+}
+
+// createFile writes a file that a web server can read. It replaces an existing one only with --force.
 func (v *initRun) createFile(name string, text []byte) error {
 	if v.force {
 		return replaceFile(name, func(f *os.File) error { _, err := f.Write(text); return err })
@@ -263,7 +275,7 @@ func (v *initRun) createFile(name string, text []byte) error {
 		return err
 	}
 	_, err = f.Write(text)
-	return errors.Join(err, f.Close())
+	return errors.Join(err, f.Chmod(0o644), f.Close())
 }
 
 // nextSteps prints what to do with the files.

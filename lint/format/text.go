@@ -358,7 +358,7 @@ func (t textWriter) writeCounts(reports []Report) {
 		parts = append(parts, fmt.Sprintf("%d %s", counts[code], name))
 	}
 	if more := len(codes) - maxRuleCounts; more > 0 {
-		parts = append(parts, fmt.Sprintf("and %s more", Plural(more, "rule")))
+		parts = append(parts, "and "+Plural(more, "more rule"))
 	}
 	fmt.Fprintf(t, "By rule: %s\n", strings.Join(parts, ", "))
 }

@@ -585,6 +585,7 @@ func TestUnreadableHelp(t *testing.T) {
 		`{'a': 1}`:         "write double quotes: gazetteer validate --fix",
 		`{"a": 1`:          "publish the whole text",
 		`{} {}`:            "serve a single JSON object",
+		`{"a": 1 "b": 2}`:  "separate the two with a comma",
 	} {
 		_, findings, err := aidiscovery.Parse([]byte(text), aidiscovery.Options{})
 		if err == nil || len(findings) != 1 || !strings.HasPrefix(findings[0].Help, want) {

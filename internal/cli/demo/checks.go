@@ -77,7 +77,8 @@ func (d *demo) runChecks(ctx context.Context) (failed int, err error) {
 	if d.JSON {
 		return failed, cli.WriteJSON(d.Out, report)
 	}
-	d.printf("\n%s in %.1f s: %d hosts known, %d visited now.", formatVerdict(failed), report.Took, report.Hosts, report.Visits)
+	first := d.countFirstVisits()
+	d.printf("\n%s in %.1f s, after %s and %d repeated.", formatVerdict(failed), report.Took, cli.Plural(first, "first visit"), report.Visits-first)
 	if failed > 0 {
 		d.printf("Checks fail on a machine that is too busy: hosts then time out. Start the demo again, with an empty directory if you use --keep.")
 	}
@@ -152,7 +153,7 @@ func (d *demo) checkOutcomes(ctx context.Context) (string, error) {
 		slices.Sort(wrong)
 		return "", fmt.Errorf("%d differ:\n  %s", len(wrong), strings.Join(wrong, "\n  "))
 	}
-	return fmt.Sprintf("%d hosts, %d fetches refused or failed for the labelled reason", visited, refused), nil
+	return fmt.Sprintf("%d hosts visited, %d fetches refused or failed for the labelled reason", visited, refused), nil
 }
 
 // checkPoliteness judges the crawl by the logs of the servers.
@@ -175,7 +176,7 @@ func (d *demo) checkPoliteness(context.Context) (string, error) {
 			return "", fmt.Errorf("%s%s was requested before robots.txt", r.Host, r.Path)
 		}
 	}
-	return fmt.Sprintf("%d requests, robots.txt first on %d hosts, none over plain HTTP", len(requests), len(asked)), nil
+	return fmt.Sprintf("%d requests, none over plain HTTP; robots.txt first on the %d visited hosts that accept a connection", len(requests), len(asked)), nil
 }
 
 // demoQueries are phrases of a natural user.
@@ -239,7 +240,14 @@ func (d *demo) fetchPage(ctx context.Context, path string) (*http.Response, erro
 	return http.DefaultClient.Do(request)
 }
 
-// countVisits returns the number of hosts that were visited in this run.
+// countFirstVisits returns the number of hosts whose first visit was in this run.
+func (d *demo) countFirstVisits() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.expected - len(d.waiting)
+}
+
+// countVisits returns the number of visits in this run.
 func (d *demo) countVisits() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()

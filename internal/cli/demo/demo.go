@@ -202,7 +202,7 @@ func (d *demo) serveAndCheck(ctx context.Context, public net.Listener) error {
 		}
 		told <- err
 	}()
-	d.printf("A small internet of %d hosts is up; %d of them are the seeds.", len(d.net.Hosts()), len(d.net.Seeds()))
+	d.printf("%s", describeNet(d.net.Hosts()))
 	d.printf("Crawling. Pages and API: %s", d.base)
 	err := d.server.Run(running, public, true, func() { close(ready) })
 	stop()
@@ -212,6 +212,21 @@ func (d *demo) serveAndCheck(ctx context.Context, public net.Listener) error {
 		told1 = nil // interrupted by the user: the normal end of a demo
 	}
 	return errors.Join(err, told1)
+}
+
+// describeNet counts the hosts in the way in which later lines refer to them.
+func describeNet(hosts []fakenet.Host) string {
+	seeds, linked := 0, 0
+	for _, h := range hosts {
+		switch {
+		case h.Seed:
+			seeds++
+		case h.Reachable:
+			linked++
+		}
+	}
+	return fmt.Sprintf("A small internet of %d hosts is up. The crawl begins at %d of them and follows links to %d more; the other %d are out of reach.",
+		len(hosts), seeds, linked, len(hosts)-seeds-linked)
 }
 
 func (d *demo) runChecksWhenReady(ctx context.Context, ready <-chan struct{}) error {

@@ -116,3 +116,21 @@ func TestRepresentativesNegotiate(t *testing.T) {
 		}
 	}
 }
+
+// The counts of hosts in the first line add up, so that a reader can relate later lines to them.
+func TestHostCountsAddUp(t *testing.T) {
+	hosts := []fakenet.Host{{Name: "a.test", Seed: true, Reachable: true}, {Name: "b.test", Seed: true, Reachable: true}, {Name: "c.test", Reachable: true}, {Name: "d.test"}}
+	want := "A small internet of 4 hosts is up. The crawl begins at 2 of them and follows links to 1 more; the other 1 are out of reach."
+	if got := describeNet(hosts); got != want {
+		t.Errorf("%s", got)
+	}
+	var out bytes.Buffer
+	d := newWaitingDemo(&out, "a.test", "b.test")
+	d.expected = 2
+	for _, h := range []string{"a.test", "b.test", "a.test"} {
+		d.recordVisit(crawler.Result{Host: h})
+	}
+	if d.countFirstVisits() != 2 || d.countVisits() != 3 {
+		t.Errorf("%d first visits of %d", d.countFirstVisits(), d.countVisits())
+	}
+}

@@ -95,13 +95,6 @@ type row struct {
 	part bool
 }
 
-// Limits of the first two columns. A longer entry takes room from those after it, so that they stay
-// aligned if they can.
-const (
-	maxName  = 34
-	maxPlace = 30
-)
-
 // Columns between two columns, least columns of a text beside them, and indentation of a text below
 // them.
 const (
@@ -110,8 +103,9 @@ const (
 	indent    = 4
 )
 
-// printRows writes a list in columns that are as wide as their content. On a terminal it cuts texts at
-// the width, and moves what does not fit onto a line of its own.
+// printRows writes a list in columns that are as wide as their content. On a terminal the first two
+// columns have a limit: a longer name or host has its line alone, and the rest follows in its columns
+// below. Texts are cut at the width. Elsewhere each row is one line.
 func (a *verbs) printRows(rows []row) {
 	printRows(a.Out, rows, terminalWidth(a))
 }
@@ -119,49 +113,71 @@ func (a *verbs) printRows(rows []row) {
 // printRows is the method of that name for a width, 0 for no limit.
 func printRows(w io.Writer, rows []row, width int) {
 	style := cli.NewStyle(w)
-	nameLimit, placeLimit := maxName, maxPlace
-	if width > 0 {
-		nameLimit, placeLimit = min(nameLimit, width*35/100), min(placeLimit, width*30/100)
-	}
 	nameWidth, placeWidth := 0, 0
 	for i, r := range rows {
 		rows[i] = row{format.Visible(r.name), format.Visible(r.place), format.Visible(r.text), r.part}
 		if !r.part {
-			nameWidth = max(nameWidth, min(format.Columns(rows[i].name), nameLimit))
-			placeWidth = max(placeWidth, min(format.Columns(rows[i].place), placeLimit))
+			nameWidth = max(nameWidth, format.Columns(rows[i].name))
+			placeWidth = max(placeWidth, format.Columns(rows[i].place))
 		}
 	}
-	pad := func(n int) string { return strings.Repeat(" ", max(0, n)) }
-	below := "\n" + pad(indent)
+	if width > 0 {
+		nameWidth, placeWidth = min(nameWidth, width*35/100), min(placeWidth, width*30/100)
+	}
+	textAt := nameWidth + gap
+	if placeWidth > 0 {
+		textAt += placeWidth + gap
+	}
 	for _, r := range rows {
-		line, used := style.Bold(r.name), format.Columns(r.name)
+		l := rowLine{width: width}
+		l.add(r.name, style.Bold(r.name), 0, 0)
 		if r.place != "" {
-			if at := max(used, nameWidth) + gap; width > 0 && at+format.Columns(r.place) > width {
-				line, used = line+below, indent
-			} else {
-				line, used = line+pad(at-used), at
-			}
-			line, used = line+style.Accent(r.place), used+format.Columns(r.place)
+			l.add(r.place, style.Accent(r.place), nameWidth+gap, format.Columns(r.place))
 		}
-		if r.text != "" {
-			at := max(used, nameWidth) + gap
-			if !r.part && placeWidth > 0 {
-				at = max(used, nameWidth+gap+placeWidth) + gap
-			}
-			least := format.Columns(r.text)
-			if !r.part {
-				least = min(least, leastText)
-			}
-			if width > 0 && at+least > width {
-				line, at, used = line+below, indent, indent
-			}
-			if width > 0 && !r.part {
+		switch {
+		case r.text == "":
+		case r.part:
+			l.add(r.text, r.text, max(l.used, nameWidth)+gap, format.Columns(r.text))
+		default:
+			at := l.place(textAt, min(format.Columns(r.text), leastText))
+			if width > 0 {
 				r.text = format.Cut(r.text, width-at)
 			}
-			line += pad(at-used) + r.text
+			l.add(r.text, r.text, at, 0)
 		}
-		fmt.Fprintln(w, line)
+		fmt.Fprintln(w, l.text.String())
 	}
+}
+
+// A rowLine is the text of a row while it is written.
+type rowLine struct {
+	text  strings.Builder
+	used  int // columns of the last line
+	width int // of the terminal, 0 for no limit
+}
+
+// place begins a new line if the column at is passed already or need columns do not fit there, and
+// returns the column to write at.
+func (l *rowLine) place(at, need int) int {
+	if at > 0 && l.used > at-gap {
+		l.text.WriteByte('\n')
+		l.used = 0
+	}
+	if l.width > 0 && at+need > l.width {
+		if l.used > 0 {
+			l.text.WriteByte('\n')
+			l.used = 0
+		}
+		return indent
+	}
+	return at
+}
+
+// add writes an entry in its styled form at a column, where it needs some columns.
+func (l *rowLine) add(entry, styled string, at, need int) {
+	at = l.place(at, need)
+	l.text.WriteString(strings.Repeat(" ", max(0, at-l.used)) + styled)
+	l.used = max(at, l.used) + format.Columns(entry)
 }
 
 // terminalWidth returns the width of the output terminal, 0 if the output is no terminal.

@@ -36,6 +36,26 @@ func TestListsFitTheTerminal(t *testing.T) {
 			t.Errorf("the text is short at 80 columns:\n%s", out.String())
 		}
 	}
+	for width, want := range map[int]string{
+		0: "UPDATE /bookings/{booking_id}/booking-contact  hotels.impala.test  Changes the contact\n" +
+			"BOOK /table                                    a.test              Books a table\n",
+		90: "UPDATE /bookings/{booking_id}/booking-contact\n" +
+			"                                 hotels.impala.test  Changes the contact\n" +
+			"BOOK /table                      a.test              Books a table\n",
+		60: "UPDATE /bookings/{booking_id}/booking-contact\n" +
+			"                       hotels.impala.test\n" +
+			"    Changes the contact\n" +
+			"BOOK /table            a.test              Books a table\n",
+	} {
+		var out strings.Builder
+		printRows(&out, []row{
+			{name: "UPDATE /bookings/{booking_id}/booking-contact", place: "hotels.impala.test", text: "Changes the contact"},
+			{name: "BOOK /table", place: "a.test", text: "Books a table"},
+		}, width)
+		if out.String() != want {
+			t.Errorf("width %d: a long name moves the columns:\n%s", width, out.String())
+		}
+	}
 	var out strings.Builder
 	printRows(&out, []row{{name: "BOOK", text: "Books a table"}, {name: "CANCEL", text: "Cancels it"}}, 80)
 	if want := "BOOK    Books a table\nCANCEL  Cancels it\n"; out.String() != want {
