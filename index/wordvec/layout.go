@@ -1,38 +1,30 @@
 package wordvec
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
-
-	"github.com/klauspost/compress/zlib"
+	"unsafe"
 )
 
-// The embedded table is one zlib stream, written by tools/wordvec:
+// The embedded table is written by tools/wordvec:
 //
 //	dim, words	               two uvarints
 //	a word each, sorted:	     a byte, the number of bytes it shares with the one before;
 //		                         a byte, the number of bytes that follow; those bytes
 //	scales	                   a float32 each, little endian
 //	rows	                     dim int8 each
+//
+// It is not compressed: the numbers are used where they are in the program, so that nothing is
+// unpacked at the first search of each process.
 
 var errShort = errors.New("it ends too early")
 
-// unpackTable reads the embedded table. It trusts the sizes written there, because
+// parseTable reads the embedded table. It trusts the sizes written there, because
 // the table was built into the program.
-func unpackTable(packed []byte) (*Table, error) {
-	z, err := zlib.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		return nil, err
-	}
-	var unpacked bytes.Buffer
-	unpacked.Grow(2 * len(packed)) // it is hardly compressed
-	if _, err := unpacked.ReadFrom(z); err != nil {
-		return nil, err
-	}
-	raw := unpacked.Bytes()
+func parseTable(source string) (*Table, error) {
+	raw := unsafe.Slice(unsafe.StringData(source), len(source))
 	dim, size := binary.Uvarint(raw)
 	if size <= 0 {
 		return nil, errShort
@@ -42,8 +34,8 @@ func unpackTable(packed []byte) (*Table, error) {
 	if size <= 0 {
 		return nil, errShort
 	}
-	t := &Table{dim: int(dim), words: make(map[string]uint32, n)}
-	raw, err = t.unpackWords(raw[size:], uint32(n))
+	t := &Table{dim: int(dim), words: make(map[string]uint32, n), source: source}
+	raw, err := t.parseWords(raw[size:], uint32(n))
 	if err != nil {
 		return nil, err
 	}
@@ -55,15 +47,12 @@ func unpackTable(packed []byte) (*Table, error) {
 		t.scales[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw))
 		raw = raw[4:]
 	}
-	t.rows = make([]int8, n*dim)
-	for i, b := range raw {
-		t.rows[i] = int8(b)
-	}
+	t.rows = unsafe.Slice((*int8)(unsafe.Pointer(unsafe.SliceData(raw))), len(raw))
 	return t, nil
 }
 
-// unpackWords reads n words and returns the rest of raw.
-func (t *Table) unpackWords(raw []byte, n uint32) ([]byte, error) {
+// parseWords reads n words and returns the rest of raw.
+func (t *Table) parseWords(raw []byte, n uint32) ([]byte, error) {
 	var word []byte
 	for i := range n {
 		if len(raw) < 2 || len(raw) < 2+int(raw[1]) || len(word) < int(raw[0]) {

@@ -5,6 +5,7 @@ import (
 	"hash/crc32"
 	"math"
 	"sync"
+	"unsafe"
 )
 
 // A Table holds the vectors of words. It never changes, and may be used by many
@@ -14,17 +15,18 @@ type Table struct {
 	words  map[string]uint32 // index of the word's row
 	rows   []int8            // dim numbers a word
 	scales []float32         // the factor of a row
+	source string            // of the embedded table, which its rows are part of; else empty
 }
 
 //go:embed vectors.bin
-var packed []byte
+var source string
 
-// Embedded returns the table that comes with the program. It is unpacked on
+// Embedded returns the table that comes with the program. Its words are read on
 // first use.
 func Embedded() *Table { return embedded() }
 
 var embedded = sync.OnceValue(func() *Table {
-	t, err := unpackTable(packed)
+	t, err := parseTable(source)
 	if err != nil {
 		panic("wordvec: the embedded table: " + err.Error())
 	}
@@ -33,6 +35,9 @@ var embedded = sync.OnceValue(func() *Table {
 
 // Checksum returns a checksum of all words and vectors.
 func (t *Table) Checksum() uint32 {
+	if t.source != "" {
+		return crc32.ChecksumIEEE(unsafe.Slice(unsafe.StringData(t.source), len(t.source)))
+	}
 	all, row := uint32(0), make([]byte, t.dim)
 	for w, at := range t.words {
 		for i, x := range t.rows[int(at)*t.dim:][:t.dim] {

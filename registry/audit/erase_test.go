@@ -639,6 +639,67 @@ func TestRecordsDeletedWhileTheyWait(t *testing.T) {
 	h.checkUndeclared(0)
 }
 
+// TestErasureWhileLogGrows deletes records while a log from an older copy grows to the size that was
+// signed, and waits for the lock: their content is gone, the tree is the one that was signed, and
+// the erasures are declared.
+func TestErasureWhileLogGrows(t *testing.T) {
+	t.Parallel()
+	h := &fixture{t: t, dir: t.TempDir()}
+	lock := newLock(t, openKey(t, h.dir))
+	waiting, answer := make(chan struct{}), make(chan struct{})
+	var deaf atomic.Bool
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if deaf.CompareAndSwap(true, false) {
+			close(waiting)
+			<-answer
+		}
+		lock.Config.Handler.ServeHTTP(w, r)
+	}))
+	defer front.Close()
+	cosigner := lock.cosigner(t)
+	cosigner.URL = front.URL
+	h.openQuick(Options{Lock: cosigner})
+	h.events(1, 0, 10)
+	h.shut()
+	backup := h.save("log")
+	h.openQuick(Options{Lock: cosigner})
+	h.events(1, 10, 20)
+	newest := h.checkpoint()
+	h.shut()
+
+	h.restore(backup, "log")
+	h.openIdle(Options{Lock: cosigner})
+	if _, err := h.store.Apply(t.Context(), event(1, 20)); err != nil { // a new leaf, which the lock must see
+		t.Fatal(err)
+	}
+	deaf.Store(true)
+	grown := make(chan error, 1)
+	go func() { grown <- h.log.CheckStore(t.Context()) }()
+	<-waiting
+	var last uint64
+	for _, n := range []int{5, 12, 20} { // in the older copy, in the signed tree, in neither
+		last = h.eraseRecord(1, n)
+	}
+	close(answer)
+	if err := <-grown; err != nil {
+		t.Fatal(err)
+	}
+	h.run()
+	if err := h.log.WaitFor(t.Context(), last); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int{5, 12, 20} {
+		if h.hasContent(1, n) {
+			t.Errorf("the log has the content of event %d", n)
+		}
+	}
+	if r := h.check(newest); r.Older != 1 {
+		t.Errorf("verified: %+v", r)
+	}
+	h.shut()
+	h.checkUndeclared(0)
+}
+
 // erasuresMost is the maximum number of erasures of a process before it is killed.
 const erasuresMost = 40
 

