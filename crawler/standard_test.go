@@ -1,14 +1,46 @@
 package crawler_test
 
 import (
+	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"gazetteer/document"
 	"gazetteer/fetch"
 	"gazetteer/internal/fakenet"
+	"gazetteer/protocol"
 )
+
+// TestTransportErrorsSetLevelZero checks that a good document whose way breaks the draft has no level.
+func TestTransportErrorsSetLevelZero(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		doc := json200(ai("A"))
+		w.site("good.test", map[string]http.Handler{aiPath: doc})
+		w.site("status.test", map[string]http.Handler{aiPath: page{status: 203, body: ai("A")}})
+		w.site("query.test", map[string]http.Handler{aiPath: redirect("/ai.json?v=2"), "/ai.json": doc})
+		w.run()
+		w.crawl("good.test", "status.test", "query.test")
+		for host, want := range map[string]string{"good.test": "1 ", "status.test": "0 AI106", "query.test": "0 AI114"} {
+			d := w.stored(host, document.AI)
+			if d == nil {
+				t.Fatalf("%s: no document", host)
+			}
+			got := fmt.Sprint(d.Level, " ")
+			for _, f := range d.Findings {
+				if f.Severity == protocol.Error {
+					got += f.Code
+				}
+			}
+			if got != want {
+				t.Errorf("%s: level and errors %q, want %q", host, got, want)
+			}
+		}
+	})
+}
 
 // The crawler visits the whole small internet of the demo from its seeds: every host ends as its
 // label says, and the crawler is polite to all.

@@ -170,10 +170,11 @@ func (c *Client) Host(ctx context.Context, host string) ([]Answer, error) {
 	return answers, nil
 }
 
-// fetchAI fetches the AI Discovery document and its alias.
+// fetchAI fetches the AI Discovery document and its alias. A document that was removed for good (410)
+// has no alias.
 func (v *visit) fetchAI(ctx context.Context, host string) Answer {
 	ai := v.fetchWellKnown(ctx, document.AI, host)
-	if ai.Outcome != Absent && ai.Body == nil {
+	if ai.Body == nil && (ai.Outcome != Absent || ai.Status == http.StatusGone) {
 		return ai
 	}
 	alias := v.fetchWellKnown(ctx, document.AIAlias, host)

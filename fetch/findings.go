@@ -64,6 +64,8 @@ func (a *Ask) aiExchange(end AskResult) aidiscovery.Exchange {
 		x.Failure = aidiscovery.Cleartext
 	case end.Outcome == TooLarge && a.Fetch.Status == 0: // the header; AI116 is about the body
 		x.Failure = aidiscovery.Unreachable
+	case end.Outcome == BadStatus && a.Fetch.Status == http.StatusNotModified:
+		x.Failure = aidiscovery.NothingToKeep
 	}
 	return x
 }

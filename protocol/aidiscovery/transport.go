@@ -45,6 +45,8 @@ const (
 	TimedOut
 	// TooLarge: the body continued after [HardSize] decoded bytes.
 	TooLarge
+	// NothingToKeep: the status is 304 although the request had no condition.
+	NothingToKeep
 	// Unreachable: any other reason for a missing answer, such as a name that does not resolve or
 	// an address that must not be contacted.
 	Unreachable
@@ -165,10 +167,14 @@ func (t transport) judgeFailure() []protocol.Finding {
 
 // judgeHosts checks the host at which redirects ended.
 func (t transport) judgeHosts() []protocol.Finding {
-	if len(t.Hops) == 0 {
+	hops := t.Hops
+	if t.Failure == BadRedirect && len(hops) > 0 {
+		hops = hops[:len(hops)-1] // the last one was not followed
+	}
+	if len(hops) == 0 {
 		return nil
 	}
-	from, to := authorityOf(t.Asked), authorityOf(t.Hops[len(t.Hops)-1])
+	from, to := authorityOf(t.Asked), authorityOf(hops[len(hops)-1])
 	if from == to {
 		return nil
 	}
@@ -193,6 +199,8 @@ func (t transport) judgeStatus() []protocol.Finding {
 	said := strings.TrimSpace(fmt.Sprintf("the server answered %d %s", t.Status, http.StatusText(t.Status)))
 	help := "answer 200 with the document"
 	switch {
+	case t.Failure == NothingToKeep:
+		said += " to a request without a condition"
 	case t.Status == http.StatusOK || t.Status == http.StatusNotModified:
 		return nil
 	case t.Status == http.StatusUnauthorized || t.Status == http.StatusForbidden:
