@@ -195,6 +195,8 @@ type IdentityBody struct {
 	Kind        string `json:"kind" doc:"runtime or client"`
 	Token       string `json:"token_sha256,omitempty" doc:"the SHA-256 of its bearer token, in hex"`
 	Certificate string `json:"certificate_sha256,omitempty" doc:"the SHA-256 of its client certificate in DER, in hex"`
+	// Tenants are those of a client; nil keeps those that it has.
+	Tenants []string `json:"tenants,omitempty" doc:"the tenants in whose name a client may open sessions; * stands for every one"`
 }
 
 func (a *API) addIdentity(ctx context.Context, in *altarBody) (*route.Output[toolhost.Identity], error) {
@@ -202,7 +204,7 @@ func (a *API) addIdentity(ctx context.Context, in *altarBody) (*route.Output[too
 	if err := readStrictly(in.Text, &body); err != nil {
 		return nil, identityProblem(err)
 	}
-	identity := toolhost.Identity{ID: body.ID, Kind: body.Kind, Token: strings.ToLower(body.Token), Certificate: strings.ToLower(body.Certificate)}
+	identity := toolhost.Identity{ID: body.ID, Kind: body.Kind, Token: strings.ToLower(body.Token), Certificate: strings.ToLower(body.Certificate), Tenants: body.Tenants}
 	for _, hash := range []string{identity.Token, identity.Certificate} {
 		if hash != "" && (len(hash) != 64 || strings.Trim(hash, "0123456789abcdef") != "") {
 			return nil, identityProblem(errors.New("want a SHA-256 as 64 hex digits"))

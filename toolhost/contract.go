@@ -110,7 +110,8 @@ func describeIDs(kind string, ids []string, every bool) string {
 	return strings.Join(ids, ", ")
 }
 
-// A Condition is what a session must have for a contract to be callable in it.
+// A Condition is what a session must have for a contract to be callable in it. The tenant of a session
+// is one of those of its client's identity.
 type Condition struct {
 	TenantID string `json:"tenant_id,omitempty"`
 }

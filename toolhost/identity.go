@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"gazetteer/protocol/altar"
 )
 
 // The kinds of identities.
@@ -27,9 +29,16 @@ type Identity struct {
 	ID   string `json:"id"`
 	Kind string `json:"kind"` // runtime or client
 	// Token is the SHA-256 of a bearer token in hex, Certificate that of a client certificate in DER.
-	Token       string    `json:"token_sha256,omitempty"`
-	Certificate string    `json:"certificate_sha256,omitempty"`
-	Added       time.Time `json:"added"`
+	Token       string `json:"token_sha256,omitempty"`
+	Certificate string `json:"certificate_sha256,omitempty"`
+	// Tenants are those in whose name a client may open sessions; "*" stands for every one.
+	Tenants []string  `json:"tenants,omitempty"`
+	Added   time.Time `json:"added"`
+}
+
+// allowsTenant reports whether the identity may act for a tenant; "" is none.
+func (i *Identity) allowsTenant(tenant string) bool {
+	return tenant == "" || slices.Contains(i.Tenants, tenant) || slices.Contains(i.Tenants, everyID)
 }
 
 // Errors of identities.
@@ -39,7 +48,10 @@ var (
 	ErrBadIdentity    = errors.New("not an identity")
 )
 
-const maxIdentity = 128
+const (
+	maxIdentity = 128
+	maxTenants  = 1000
+)
 
 // checkIdentity checks the id of an identity: 1 to 128 letters, digits and any of ".", "_", ":" and
 // "-". It is the first part of a pinned tool name, so that it has no slash.
@@ -119,12 +131,21 @@ func (h *Host) AddIdentity(_ context.Context, add Identity) error {
 	if add.Kind == RuntimeIdentity && (add.ID == HTTPRuntime || add.ID == anyRuntime) {
 		return fmt.Errorf("%w: %q has a meaning of its own in contracts; choose another id", ErrBadIdentity, add.ID)
 	}
+	if len(add.Tenants) > 0 && add.Kind != ClientIdentity {
+		return fmt.Errorf("%w: a runtime has no tenants", ErrBadIdentity)
+	}
+	if len(add.Tenants) > maxTenants || slices.ContainsFunc(add.Tenants, func(t string) bool { return t == "" || len(t) > maxIdentity }) {
+		return fmt.Errorf("%w: want at most %d tenants of 1 to %d characters", ErrBadIdentity, maxTenants, maxIdentity)
+	}
 	h.changing.Lock()
 	defer h.changing.Unlock()
 	add.Added = h.o.Now().UTC()
 	var list []Identity
 	for _, old := range h.Identities() {
 		if old.ID == add.ID && old.Kind == add.Kind {
+			if add.Tenants == nil {
+				add.Tenants = old.Tenants
+			}
 			continue
 		}
 		if add.Token != "" && old.Token == add.Token || add.Certificate != "" && old.Certificate == add.Certificate {
@@ -132,7 +153,44 @@ func (h *Host) AddIdentity(_ context.Context, add Identity) error {
 		}
 		list = append(list, old)
 	}
-	return h.replaceIdentities(append(list, add))
+	if err := h.replaceIdentities(append(list, add)); err != nil || add.Kind != ClientIdentity {
+		return err
+	}
+	h.endSessions("the client lost its tenant", func(s *session) bool { return s.client == add.ID && !add.allowsTenant(s.context.TenantID) })
+	return nil
+}
+
+// endSessions ends the sessions for which end returns true.
+func (h *Host) endSessions(reason string, end func(*session) bool) {
+	h.mu.Lock()
+	var sessions []*session
+	for _, s := range h.sessions {
+		if end(s) {
+			sessions = append(sessions, s)
+		}
+	}
+	h.mu.Unlock()
+	for _, s := range sessions {
+		h.endSession(s, reason)
+	}
+}
+
+// setTenant checks the tenant of a new session, and sets it if the client has one tenant only. A client
+// without an identity is the operator, who may act for every tenant. h.mu is held.
+func (h *Host) setTenant(s *session) *altar.Error {
+	at := slices.IndexFunc(h.identities, func(i Identity) bool { return i.ID == s.client && i.Kind == ClientIdentity })
+	if at < 0 {
+		return nil
+	}
+	client := &h.identities[at]
+	switch {
+	case s.context.TenantID == "" && len(client.Tenants) == 1 && client.Tenants[0] != everyID:
+		s.context.TenantID = client.Tenants[0]
+	case !client.allowsTenant(s.context.TenantID):
+		return altar.Errorf(altar.AuthorizationFailed, "the client %s may not act for the tenant %.140q: the operator allows it with gazetteer altar identity add --tenant", s.client, s.context.TenantID).
+			With("path", "/security_context/tenant_id")
+	}
+	return nil
 }
 
 // RemoveIdentity removes an identity of both kinds, ends the connections of its runtime and the
@@ -155,19 +213,11 @@ func (h *Host) RemoveIdentity(_ context.Context, id string) error {
 			runtimes = append(runtimes, r)
 		}
 	}
-	var sessions []*session
-	for _, s := range h.sessions {
-		if s.client == id {
-			sessions = append(sessions, s)
-		}
-	}
 	h.mu.Unlock()
 	for _, r := range runtimes {
 		r.conn.Close(CloseRefused, "the identity was removed")
 	}
-	for _, s := range sessions {
-		h.endSession(s, "the identity was removed")
-	}
+	h.endSessions("the identity was removed", func(s *session) bool { return s.client == id })
 	return nil
 }
 

@@ -63,6 +63,9 @@ func (h *Host) addSession(s *session) *altar.Error {
 	if h.draining {
 		return errDraining
 	}
+	if err := h.setTenant(s); err != nil {
+		return err
+	}
 	state := h.stateOf(s.client)
 	if state.sessions >= h.o.SessionsPerClient {
 		return quotaError(fmt.Sprintf("you have %d sessions open, which is the most", state.sessions), time.Minute)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -316,6 +317,39 @@ func TestAcceptance14PermissionIsOfTheSession(t *testing.T) {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 	h.want(h.ask("POST", "/altar/v1/sessions", "me-token", `{"security_context":{"tenant":"t1"}}`), 422, altar.InvalidParameters)
+
+	// The tenant is one of those of the identity, and the only one of them by default.
+	for _, body := range []string{`{"security_context":{"tenant_id":"t3"}}`, `{"security_context":{"tenant_id":"*"}}`} {
+		h.want(h.ask("POST", "/altar/v1/sessions", "me-token", body), 403, altar.AuthorizationFailed)
+	}
+	h.want(h.ask("POST", "/altar/v1/sessions", "other-token", `{"security_context":{"tenant_id":"t1"}}`), 403, altar.AuthorizationFailed)
+	h.want(h.call(h.session("me-token", `{}`), "i", "tenant", `{}`), 403, altar.AuthorizationFailed)
+	setTenants := func(tenants ...string) {
+		t.Helper()
+		if err := h.host.AddIdentity(context.Background(), toolhost.Identity{ID: "me", Kind: toolhost.ClientIdentity, Token: toolhost.HashToken("me-token"), Tenants: tenants}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	setTenants("t1")
+	h.want(h.call(outside, "j", "tenant", `{}`), 410, altar.SessionInvalid)
+	setTenants() // another credential: the tenants stay
+	for session, want := range map[string]string{inside: `2`, h.session("me-token", `{}`): `3`} {
+		running := h.callLater(context.Background(), session, "j", "tenant", `{}`)
+		p.succeed(p.nextCall().InvocationID, want)
+		if a := <-running; string(a.Payload) != want {
+			t.Errorf("%d %s", a.status, a.body)
+		}
+	}
+	setTenants("*")
+	h.session("me-token", `{"security_context":{"tenant_id":"t3"}}`)
+	for _, bad := range []toolhost.Identity{
+		{ID: "x", Kind: toolhost.ClientIdentity, Token: "t", Tenants: []string{""}}, {ID: "x", Kind: toolhost.ClientIdentity, Token: "t", Tenants: []string{strings.Repeat("x", 129)}},
+		{ID: "x", Kind: toolhost.RuntimeIdentity, Token: "t", Tenants: []string{"t1"}},
+	} {
+		if err := h.host.AddIdentity(context.Background(), bad); !errors.Is(err, toolhost.ErrBadIdentity) {
+			t.Errorf("%+v: %v", bad, err)
+		}
+	}
 }
 
 func TestAcceptance15ResultsCorrelate(t *testing.T) {

@@ -86,7 +86,11 @@ func startHost(t testing.TB, setup hostSetup) *testHost {
 	h := &testHost{t: t, host: host}
 	for kind, ids := range map[string][]string{"runtime": {"rt", "rt2"}, "client": {"me", "other"}} {
 		for _, id := range ids {
-			if err := host.AddIdentity(ctx, toolhost.Identity{ID: id, Kind: kind, Token: toolhost.HashToken(id + "-token")}); err != nil {
+			identity := toolhost.Identity{ID: id, Kind: kind, Token: toolhost.HashToken(id + "-token")}
+			if id == "me" {
+				identity.Tenants = []string{"t1", "t2"}
+			}
+			if err := host.AddIdentity(ctx, identity); err != nil {
 				t.Fatal(err)
 			}
 		}

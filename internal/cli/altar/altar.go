@@ -61,7 +61,10 @@ messages and two runtimes to start from.`,
 }
 
 // identityFlags contains the identity to add and the way to recognize it.
-type identityFlags struct{ runtime, client, tokenFile, certificate string }
+type identityFlags struct {
+	runtime, client, tokenFile, certificate string
+	tenants                                 []string
+}
 
 const shortToken = 16
 
@@ -73,7 +76,8 @@ func (v *verbs) addIdentityCommand() *cobra.Command {
 		Long: `Add gives access to the holder of a bearer token or of a client certificate. Only the
 SHA-256 of either is kept, in altar/identities.json of the data directory. A token file
 holds the token and nothing else; spaces and line ends around it do not count. To replace a
-credential, add the identity again: the earlier credential is no longer valid.
+credential, add the identity again: the earlier credential is no longer valid. A client may
+open sessions in the name of its tenants only; without --tenant it keeps those that it has.
 
   head -c 32 /dev/urandom | base64 > planner.token
   gazetteer altar identity add --client planner --token-file planner.token`,
@@ -84,16 +88,20 @@ credential, add the identity again: the earlier credential is no longer valid.
 	c.Flags().StringVar(&f.client, "client", "", "id of a client")
 	c.Flags().StringVar(&f.tokenFile, "token-file", "", "file of its bearer token")
 	c.Flags().StringVar(&f.certificate, "cert", "", "file of its client certificate, PEM")
+	c.Flags().StringSliceVar(&f.tenants, "tenant", nil, "tenants in whose name the client may open sessions; '*' stands for every one")
 	return c
 }
 
 func (v *verbs) addIdentity(c *cobra.Command, f *identityFlags) error {
 	body := api.IdentityBody{ID: f.runtime, Kind: toolhost.RuntimeIdentity}
 	if f.client != "" {
-		body = api.IdentityBody{ID: f.client, Kind: toolhost.ClientIdentity}
+		body = api.IdentityBody{ID: f.client, Kind: toolhost.ClientIdentity, Tenants: f.tenants}
 	}
 	if (f.runtime == "") == (f.client == "") {
 		return cli.UsageError(c, "name one of --runtime ID and --client ID")
+	}
+	if f.client == "" && f.tenants != nil {
+		return cli.UsageError(c, "--tenant is for clients")
 	}
 	if f.tokenFile == "" && f.certificate == "" {
 		return cli.UsageError(c, "name the credential with --token-file FILE or --cert FILE")
@@ -178,7 +186,11 @@ func (v *verbs) listIdentitiesCommand() *cobra.Command {
 					if i.Token == "" {
 						by = "certificate " + i.Certificate[:min(16, len(i.Certificate))]
 					}
-					fmt.Fprintf(v.Out, "%-8s %-30s %s, added %s\n", i.Kind, format.Visible(i.ID), by, i.Added.Format(time.DateOnly))
+					tenants := ""
+					if len(i.Tenants) > 0 {
+						tenants = ", for the tenants " + format.Visible(strings.Join(i.Tenants, ", "))
+					}
+					fmt.Fprintf(v.Out, "%-8s %-30s %s, added %s%s\n", i.Kind, format.Visible(i.ID), by, i.Added.Format(time.DateOnly), tenants)
 				}
 				if len(list.Identities) == 0 {
 					fmt.Fprintln(v.Err, "no identities: nobody may connect yet")
@@ -246,7 +258,8 @@ names. A file holds, for example:
 
 Without allow every client may call the tool; with an empty list no client may. The client of
 gazetteer tool on the machine of the server is "operator". In the same way runtimes lists the
-runtimes that may execute it. "when": {"tenant_id": "acme"} restricts it to the sessions of a tenant.`,
+runtimes that may execute it. "when": {"tenant_id": "acme"} restricts it to the sessions of a tenant
+(altar identity add --tenant).`,
 		Args: cli.ExactArgs(1, "a file with a JSON list of contracts"),
 		RunE: func(c *cobra.Command, args []string) error {
 			text, err := os.ReadFile(args[0])
