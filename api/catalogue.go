@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/url"
+	"path"
 	"slices"
 	"strings"
 
@@ -32,47 +33,75 @@ type catalogueInput struct {
 	Cursor string `query:"cursor" doc:"where the page begins, from the answer before"`
 }
 
-// pageOfNames returns one page of a sorted list of names.
-func pageOfNames[T any](ctx context.Context, a *API, in *catalogueInput, path, list string, all []T, name func(T) string) (page []T, next, link string, err error) {
+// NameList is what the pages of all lists of names have in common.
+type NameList struct {
+	Total  int    `json:"total" doc:"how many names the whole list has"`
+	Behind uint64 `json:"behind,omitempty" doc:"the number of records that the index is behind the store"`
+	Next   string `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
+}
+
+// A nameSource is a list of names in their order.
+type nameSource[T any] struct {
+	path string
+	read func(context.Context) ([]T, error)
+	name func(T) string
+}
+
+// pageOfNames reads one page of a list. It returns the entries, the rest of the page, and the link
+// to the next one.
+func pageOfNames[T any](ctx context.Context, a *API, in *catalogueInput, s nameSource[T]) (
+	entries []T, page NameList, link string, err error,
+) {
+	done := a.Answers.TrackSequence()
+	all, err := s.read(ctx)
+	if err != nil {
+		return nil, page, "", err
+	}
+	page.Total = len(all)
+	_, page.Behind = done()
+	list := path.Base(s.path)
 	c, err := a.ReadCursor(ctx, in.Cursor, list)
 	if err != nil {
-		return nil, "", "", err
+		return nil, page, "", err
 	}
-	from, _ := slices.BinarySearchFunc(all, c.After, func(v T, after string) int { return strings.Compare(name(v), after) })
-	if c.After != "" && from < len(all) && name(all[from]) == c.After {
+	from, found := slices.BinarySearchFunc(all, c.After, func(v T, after string) int {
+		return strings.Compare(s.name(v), after)
+	})
+	if found && c.After != "" {
 		from++
 	}
-	page = all[from:min(len(all), from+in.Limit)]
-	if from+len(page) < len(all) {
-		next, link = a.NextPage(ctx, path, list, route.Cursor{After: name(page[len(page)-1])})
+	entries = all[from:min(len(all), from+in.Limit)]
+	if from+len(entries) < len(all) {
+		last := s.name(entries[len(entries)-1])
+		page.Next, link = a.NextPage(ctx, s.path, list, route.Cursor{After: last})
 	}
-	return answer.OrEmpty(page), next, link, nil
+	return answer.OrEmpty(entries), page, link, nil
 }
 
 // VerbList is a page of the verbs.
 type VerbList struct {
-	Verbs  []index.VerbCount `json:"verbs"`
-	Total  int               `json:"total" doc:"how many verbs are offered"`
-	Behind uint64            `json:"behind,omitempty" doc:"the number of records that the index is behind the store"`
-	Next   string            `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
+	Verbs []index.VerbCount `json:"verbs"`
+	NameList
 }
 
 func (a *API) listVerbs(ctx context.Context, in *catalogueInput) (*route.Output[VerbList], error) {
-	done := a.Answers.TrackSequence()
-	verbs, err := a.Answers.Verbs(ctx)
-	if err != nil {
-		return nil, err
-	}
-	out := route.JSON(VerbList{Total: len(verbs)})
-	_, out.Body.Behind = done()
-	out.Body.Verbs, out.Body.Next, out.Link, err = pageOfNames(ctx, a, in, "/api/v1/verbs", "verbs", verbs, func(v index.VerbCount) string { return v.Verb })
+	out := route.JSON(VerbList{})
+	var err error
+	out.Body.Verbs, out.Body.NameList, out.Link, err = pageOfNames(ctx, a, in, nameSource[index.VerbCount]{
+		"/api/v1/verbs", a.Answers.Verbs, func(v index.VerbCount) string { return v.Verb },
+	})
 	return out, err
 }
 
-type verbInput struct {
-	Verb   string `path:"verb" maxLength:"500" doc:"an imperative word such as BOOK, in any case"`
+// OperationsInput asks for a page of the operations that have something in common.
+type OperationsInput struct {
 	Limit  int    `query:"limit" minimum:"1" maximum:"100" default:"20" doc:"how many operations on one page, 1 to 100"`
 	Cursor string `query:"cursor" doc:"where the page begins, from the answer before"`
+}
+
+type verbInput struct {
+	Verb string `path:"verb" maxLength:"500" doc:"an imperative word such as BOOK, in any case"`
+	OperationsInput
 }
 
 // VerbPage is a verb with the verbs related to it and one page of its operations.
@@ -171,27 +200,21 @@ func (a *API) listOperations(ctx context.Context, q query.Query, cursorText, pat
 // NamespaceList is a page of the namespaces.
 type NamespaceList struct {
 	Namespaces []answer.NamespaceCount `json:"namespaces"`
-	Total      int                     `json:"total" doc:"how many namespaces there are"`
-	Behind     uint64                  `json:"behind,omitempty" doc:"the number of records that the index is behind the store"`
-	Next       string                  `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
+	NameList
 }
 
 func (a *API) listNamespaces(ctx context.Context, in *catalogueInput) (*route.Output[NamespaceList], error) {
-	done := a.Answers.TrackSequence()
-	all, err := a.Answers.Namespaces(ctx)
-	if err != nil {
-		return nil, err
-	}
-	out := route.JSON(NamespaceList{Total: len(all)})
-	_, out.Body.Behind = done()
-	out.Body.Namespaces, out.Body.Next, out.Link, err = pageOfNames(ctx, a, in, "/api/v1/namespaces", "namespaces", all, func(n answer.NamespaceCount) string { return n.Namespace })
+	out := route.JSON(NamespaceList{})
+	var err error
+	out.Body.Namespaces, out.Body.NameList, out.Link, err = pageOfNames(ctx, a, in, nameSource[answer.NamespaceCount]{
+		"/api/v1/namespaces", a.Answers.Namespaces, func(v answer.NamespaceCount) string { return v.Namespace },
+	})
 	return out, err
 }
 
 type namespaceInput struct {
-	NS     string `path:"ns" maxLength:"500" doc:"a namespace such as acme-reservations, in any case"`
-	Limit  int    `query:"limit" minimum:"1" maximum:"100" default:"20" doc:"how many operations on one page, 1 to 100"`
-	Cursor string `query:"cursor" doc:"where the page begins, from the answer before"`
+	NS string `path:"ns" maxLength:"500" doc:"a namespace such as acme-reservations, in any case"`
+	OperationsInput
 }
 
 // NamespacePage is a namespace with one page of its operations.
@@ -219,27 +242,21 @@ func (a *API) getNamespace(ctx context.Context, in *namespaceInput) (*route.Outp
 // ClassList is a page of the data classes.
 type ClassList struct {
 	Classes []answer.ClassCount `json:"classes"`
-	Total   int                 `json:"total" doc:"how many data classes there are"`
-	Behind  uint64              `json:"behind,omitempty" doc:"the number of records that the index is behind the store"`
-	Next    string              `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
+	NameList
 }
 
 func (a *API) listDataClasses(ctx context.Context, in *catalogueInput) (*route.Output[ClassList], error) {
-	done := a.Answers.TrackSequence()
-	all, err := a.Answers.DataClasses(ctx)
-	if err != nil {
-		return nil, err
-	}
-	out := route.JSON(ClassList{Total: len(all)})
-	_, out.Body.Behind = done()
-	out.Body.Classes, out.Body.Next, out.Link, err = pageOfNames(ctx, a, in, "/api/v1/data-classes", "data-classes", all, func(c answer.ClassCount) string { return c.Class })
+	out := route.JSON(ClassList{})
+	var err error
+	out.Body.Classes, out.Body.NameList, out.Link, err = pageOfNames(ctx, a, in, nameSource[answer.ClassCount]{
+		"/api/v1/data-classes", a.Answers.DataClasses, func(v answer.ClassCount) string { return v.Class },
+	})
 	return out, err
 }
 
 type dataClassInput struct {
-	Class  string `path:"class" maxLength:"500" doc:"a data class such as reservation, in any case"`
-	Limit  int    `query:"limit" minimum:"1" maximum:"100" default:"20" doc:"how many operations on one page, 1 to 100"`
-	Cursor string `query:"cursor" doc:"where the page begins, from the answer before"`
+	Class string `path:"class" maxLength:"500" doc:"a data class such as reservation, in any case"`
+	OperationsInput
 }
 
 // DataClassPage is a data class with one page of the operations of its holders.

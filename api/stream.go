@@ -4,33 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/netip"
-	"strings"
 	"time"
-
-	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humagin"
 
 	"gazetteer/api/route"
 	"gazetteer/internal/eventstream"
 )
 
-type streamInput struct {
-	client netip.Addr
-	Last   string `header:"Last-Event-ID" doc:"the id of the last event that was read, to go on after a stream that ended"`
-}
-
-// Resolve reads the client's address and last event (huma.Resolver). Two ids are joined,
-// so that they match no event.
-func (in *streamInput) Resolve(ctx huma.Context) []error {
-	c := humagin.Unwrap(ctx)
-	in.client, in.Last = route.ClientAddress(c), strings.Join(c.Request.Header.Values("Last-Event-ID"), ", ")
-	return nil
-}
-
 // followStatus starts a stream, at the beginning or after one of our events. Each event has the
 // whole status, so a client misses nothing but the events between.
-func (a *API) followStatus(ctx context.Context, in *streamInput) (*route.StreamOutput, error) {
+func (a *API) followStatus(ctx context.Context, in *route.StreamInput) (*route.StreamOutput, error) {
 	if in.Last != "" {
 		if _, err := a.Cursors.DecodeCursor(in.Last, route.StreamPath, nil, a.Answers.Store.Head()); err != nil {
 			r := route.ProblemFor(err).WithLocation(route.Location{Header: "Last-Event-ID"})
@@ -39,7 +21,7 @@ func (a *API) followStatus(ctx context.Context, in *streamInput) (*route.StreamO
 			return nil, r
 		}
 	}
-	release, err := a.Streams.Follow(ctx, in.client)
+	release, err := a.Streams.Follow(ctx, in.Client)
 	if err != nil {
 		return nil, err
 	}

@@ -165,11 +165,7 @@ const mostRemovals = 5000
 // blockOnFullDisk stores a block together with deletions: the store accepts that on a full disk,
 // because both together free space.
 func (c *Crawler) blockOnFullDisk(ctx context.Context, b Block, put store.Write, digests map[string]bool) error {
-	names, err := c.listHosts(ctx, b)
-	if err != nil {
-		return err
-	}
-	writes, err := c.listRemovals(ctx, names, digests)
+	_, writes, err := c.listRemovals(ctx, b, digests)
 	if err != nil {
 		return err
 	}
@@ -180,11 +176,7 @@ func (c *Crawler) blockOnFullDisk(ctx context.Context, b Block, put store.Write,
 // removeHosts deletes the records of the hosts under a block, and adds the digests of their documents
 // to digests.
 func (c *Crawler) removeHosts(ctx context.Context, b Block, digests map[string]bool) error {
-	names, err := c.listHosts(ctx, b)
-	if err != nil {
-		return err
-	}
-	writes, err := c.listRemovals(ctx, names, digests)
+	names, writes, err := c.listRemovals(ctx, b, digests)
 	if err != nil {
 		return err
 	}
@@ -216,14 +208,19 @@ func (c *Crawler) listHosts(ctx context.Context, b Block) ([]string, error) {
 	return names, nil
 }
 
-// listRemovals returns the deletions of what hosts published and of their states, and adds the digests
-// of their documents to digests.
-func (c *Crawler) listRemovals(ctx context.Context, hosts []string, digests map[string]bool) (writes []store.Write, err error) {
-	for _, name := range hosts {
+// listRemovals returns the names of the hosts under a block and the deletions of what they published
+// and of their states, and adds the digests of their documents to digests.
+func (c *Crawler) listRemovals(ctx context.Context, b Block, digests map[string]bool) (
+	names []string, writes []store.Write, err error,
+) {
+	if names, err = c.listHosts(ctx, b); err != nil {
+		return nil, nil, err
+	}
+	for _, name := range names {
 		for _, prefix := range []string{store.DocumentsOf(name), store.VersionsOfAll(name), store.TurnsOf(name)} {
 			for r, err := range c.store.List(ctx, prefix, "") {
 				if err != nil && !store.Damaged(r, err) {
-					return nil, err
+					return nil, nil, err
 				}
 				writes = append(writes, store.Delete(r.Key))
 				if digest := digestOf(r); digest != "" {
@@ -232,7 +229,7 @@ func (c *Crawler) listRemovals(ctx context.Context, hosts []string, digests map[
 			}
 		}
 	}
-	return writes, nil
+	return names, writes, nil
 }
 
 // digestOf returns the digest of the bytes that the record of a document or of a version refers to;

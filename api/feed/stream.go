@@ -4,12 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/netip"
-	"strings"
 	"time"
-
-	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humagin"
 
 	"gazetteer/api/route"
 	"gazetteer/changefeed"
@@ -17,17 +12,8 @@ import (
 )
 
 type changeStreamInput struct {
-	client netip.Addr
-	Since  string `query:"since" maxLength:"1200" doc:"the position after which to begin, from next of a page; by default only new changes are sent"`
-	Last   string `header:"Last-Event-ID" doc:"the id of the last event that was read, to go on after a stream that ended; it counts before since"`
-}
-
-// Resolve reads the client's address and last event (huma.Resolver). Two ids are joined,
-// so that they match no event.
-func (in *changeStreamInput) Resolve(ctx huma.Context) []error {
-	c := humagin.Unwrap(ctx)
-	in.client, in.Last = route.ClientAddress(c), strings.Join(c.Request.Header.Values("Last-Event-ID"), ", ")
-	return nil
+	route.StreamInput
+	Since string `query:"since" maxLength:"1200" doc:"the position after which to begin, from next of a page; by default only new changes are sent; Last-Event-ID counts before it"`
 }
 
 // followChanges begins a stream of changes. A position that is gone is refused before it begins.
@@ -49,7 +35,7 @@ func (a *Routes) followChanges(ctx context.Context, in *changeStreamInput) (*rou
 	if _, err := a.Answers.SelectChanges(filter, position, 1); err != nil {
 		return nil, explainGone(err, at)
 	}
-	release, err := a.Streams.FollowChanges(ctx, in.client)
+	release, err := a.Streams.FollowChanges(ctx, in.Client)
 	if err != nil {
 		return nil, err
 	}

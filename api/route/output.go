@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/netip"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -37,6 +39,20 @@ func BeginLines(ctx huma.Context) *gin.Context {
 	c.Header("Cache-Control", "no-store")
 	c.Status(http.StatusOK)
 	return c
+}
+
+// StreamInput is the input of a stream of events.
+type StreamInput struct {
+	Client netip.Addr
+	Last   string `header:"Last-Event-ID" doc:"the id of the last event that was read, to go on after a stream that ended"`
+}
+
+// Resolve reads the client's address and last event (huma.Resolver). Two ids are joined,
+// so that they match no event.
+func (in *StreamInput) Resolve(ctx huma.Context) []error {
+	c := humagin.Unwrap(ctx)
+	in.Client, in.Last = ClientAddress(c), strings.Join(c.Request.Header.Values("Last-Event-ID"), ", ")
+	return nil
 }
 
 // Stream answers with server-sent events, and calls release when they end.

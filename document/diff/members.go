@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"gazetteer/protocol"
+	"gazetteer/protocol/tree"
+	"gazetteer/protocol/wording"
 )
 
 // compareMembers compares the members of two objects that have no rule of their own. It skips the
@@ -20,28 +22,21 @@ func (c *comparison) compareMembers(operation string, a, b *protocol.Node, known
 // eachMember calls do for every member of two objects, with nil for a missing one.
 func (c *comparison) eachMember(a, b *protocol.Node, do func(name string, ma, mb *protocol.Node)) {
 	after := indexMembers(b)
-	for _, ma := range objectMembers(a) {
+	for _, ma := range tree.Members(a) {
 		mb := after[ma.Key]
 		delete(after, ma.Key)
 		do(ma.Key, nilIfNull(ma), nilIfNull(mb))
 	}
-	for _, mb := range objectMembers(b) {
+	for _, mb := range tree.Members(b) {
 		if after[mb.Key] != nil {
 			do(mb.Key, nil, nilIfNull(mb))
 		}
 	}
 }
 
-func objectMembers(n *protocol.Node) []*protocol.Node {
-	if n == nil || n.Kind != protocol.Object {
-		return nil
-	}
-	return n.Items
-}
-
 func indexMembers(n *protocol.Node) map[string]*protocol.Node {
 	members := make(map[string]*protocol.Node)
-	for _, m := range objectMembers(n) {
+	for _, m := range tree.Members(n) {
 		members[m.Key] = m
 	}
 	return members
@@ -73,7 +68,7 @@ func (c *comparison) compareMember(operation, name string, a, b *protocol.Node) 
 }
 
 // falseByDefault are the members whose default is false (AI Discovery §3.5, §3.6; AGIS §8.2).
-var falseByDefault = setOf("compact_mode field_filtering delta_support agent_tier_available negotiable is_idempotent proposed pre_auth_discovery")
+var falseByDefault = wording.WordSet("compact_mode field_filtering delta_support agent_tier_available negotiable is_idempotent proposed pre_auth_discovery")
 
 // isDefault reports whether a member is absent or has its default value.
 func isDefault(name string, n *protocol.Node) bool {
@@ -221,12 +216,4 @@ func (l namedNodes) eachWith(other namedNodes, do func(name string, a, b *protoc
 			do(name, nil, other.nodes[name])
 		}
 	}
-}
-
-func setOf(words string) map[string]bool {
-	set := map[string]bool{}
-	for w := range strings.FieldsSeq(words) {
-		set[w] = true
-	}
-	return set
 }

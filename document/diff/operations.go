@@ -10,6 +10,7 @@ import (
 	"gazetteer/document/diff/meaning"
 	"gazetteer/protocol"
 	"gazetteer/protocol/effect"
+	"gazetteer/protocol/wording"
 )
 
 // compareOperations compares the operations of both versions.
@@ -63,7 +64,7 @@ func (c *comparison) compareOperation(p pair) {
 	case document.AGIS:
 		c.compareEndpoint(p)
 	default:
-		c.compareMembers(p.a.name, p.a.node, p.b.node, setOf("name method"))
+		c.compareMembers(p.a.name, p.a.node, p.b.node, wording.WordSet("name method"))
 	}
 }
 
@@ -217,7 +218,7 @@ func (c *comparison) compareEndpoint(p pair) {
 	c.compareContract(p, "input", true)
 	c.compareContract(p, "output", false)
 	c.compareErrors(p)
-	c.compareMembers(p.a.name, p.a.node, p.b.node, setOf("method path semantic input output errors"))
+	c.compareMembers(p.a.name, p.a.node, p.b.node, wording.WordSet("method path semantic input output errors"))
 }
 
 func (c *comparison) compareContract(p pair, block string, input bool) {

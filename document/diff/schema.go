@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"gazetteer/protocol"
+	"gazetteer/protocol/wording"
 )
 
 // schemaPlace says to what the compared schema belongs.
@@ -29,7 +30,7 @@ var (
 	exactRules = []string{"format", "pattern", "const", "multipleOf", "oneOf", "anyOf", "allOf", "not", "if", "then", "else",
 		"patternProperties", "propertyNames", "dependentRequired", "dependentSchemas", "contains", "prefixItems"}
 	// ownRules have a rule of their own, or only help others to refer to a schema.
-	ownRules = setOf("type enum properties required items additionalProperties uniqueItems $ref $defs definitions $id $anchor $schema nullable")
+	ownRules = wording.WordSet("type enum properties required items additionalProperties uniqueItems $ref $defs definitions $id $anchor $schema nullable")
 )
 
 // compareSchemas compares two JSON Schemas (AGIS §7).
@@ -230,7 +231,7 @@ func boundOf(n *protocol.Node, keyword string) string {
 }
 
 // zeroByDefault are the bounds that mean nothing at zero.
-var zeroByDefault = setOf("minLength minItems minProperties")
+var zeroByDefault = wording.WordSet("minLength minItems minProperties")
 
 // typesOf returns the types of a schema in their order, by their usual names.
 func typesOf(n *protocol.Node) []string {
@@ -288,7 +289,7 @@ func (c *comparison) compareSchemaTexts(at schemaPlace, a, b *protocol.Node) {
 }
 
 // falseInSchemas are the keywords whose default is false.
-var falseInSchemas = setOf("uniqueItems deprecated readOnly writeOnly")
+var falseInSchemas = wording.WordSet("uniqueItems deprecated readOnly writeOnly")
 
 // isOpen reports whether a keyword is absent or has its default value.
 func isOpen(keyword string, n *protocol.Node) bool {

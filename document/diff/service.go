@@ -6,6 +6,7 @@ import (
 	"gazetteer/document"
 	"gazetteer/document/diff/meaning"
 	"gazetteer/protocol"
+	"gazetteer/protocol/wording"
 )
 
 // compareVersions compares the services and then their operations.
@@ -36,7 +37,7 @@ func (c *comparison) compareAIServices() {
 			c.compareMember("", name, a, b)
 		}
 	})
-	c.compareMembers("", c.a.root, c.b.root, setOf("aiendpoint service capabilities"))
+	c.compareMembers("", c.a.root, c.b.root, wording.WordSet("aiendpoint service capabilities"))
 }
 
 // serviceLanguages returns the languages of a service, the default of AI Discovery §3.2 where there
@@ -67,7 +68,7 @@ func (c *comparison) compareAGISServices() {
 		c.compareIdentity(c.a.memberAt(name), c.b.memberAt(name))
 	}
 	c.compareDataManifest(c.a.memberAt("data_manifest"), c.b.memberAt("data_manifest"))
-	c.compareMembers("", c.a.root, c.b.root, setOf("agis service agtp version domain namespace endpoints vocabulary data_manifest schemas"))
+	c.compareMembers("", c.a.root, c.b.root, wording.WordSet("agis service agtp version domain namespace endpoints vocabulary data_manifest schemas"))
 }
 
 // compareServiceVersion records a change of the service's version once, although two members may

@@ -18,21 +18,23 @@ func writeGitHub(w *bytes.Buffer, reports []Report, _ Options) error {
 		}
 		src := newSource(r.Text)
 		for _, f := range r.Findings {
-			fmt.Fprintf(w, "::%s %s::%s\n", commandOf(f.Severity), annotationProperties(r.Input, src, f), escapeData(githubText(r.Input, f)))
+			fmt.Fprintf(w, "::%s %s::%s\n", severityWord(f.Severity, "notice"),
+				annotationProperties(r.Input, src, f), escapeData(githubText(r.Input, f)))
 		}
 	}
 	fmt.Fprintf(w, "%s\n", escapeLine(formatTotals(reports)))
 	return nil
 }
 
-func commandOf(s protocol.Severity) string {
+// severityWord returns error, warning, or the word of the format for an info.
+func severityWord(s protocol.Severity, info string) string {
 	switch s {
 	case protocol.Error:
 		return "error"
 	case protocol.Warning:
 		return "warning"
 	default:
-		return "notice"
+		return info
 	}
 }
 

@@ -122,7 +122,9 @@ func writeSARIF(w *bytes.Buffer, reports []Report, o Options) error {
 			if f.Pointer != "" {
 				location.Logical = []sarifLogical{{f.Pointer, "member"}}
 			}
-			run.Results = append(run.Results, sarifResult{f.Code, at, sarifLevelOf(f.Severity), sarifText{noLinks(messageText(f))}, []sarifLocation{location}})
+			run.Results = append(run.Results, sarifResult{
+				f.Code, at, severityWord(f.Severity, "note"), sarifText{noLinks(messageText(f))}, []sarifLocation{location},
+			})
 		}
 	}
 	return encodeJSON(w, sarifLog{sarifSchema, "2.1.0", []sarifRun{run}}, "  ")
@@ -151,17 +153,6 @@ func capitalize(s string) string {
 	return strings.ToUpper(string(r)) + s[size:]
 }
 
-func sarifLevelOf(s protocol.Severity) string {
-	switch s {
-	case protocol.Error:
-		return "error"
-	case protocol.Warning:
-		return "warning"
-	default:
-		return "note"
-	}
-}
-
 func sarifRuleOf(f protocol.Finding) sarifRule {
 	rule, ok := lint.Rule(f.Code)
 	if !ok {
@@ -170,7 +161,7 @@ func sarifRuleOf(f protocol.Finding) sarifRule {
 	out := sarifRule{
 		ID: rule.Code, Name: rule.Slug,
 		ShortDescription:     sarifText{strings.ReplaceAll(rule.Slug, "-", " ")},
-		DefaultConfiguration: sarifLevel{sarifLevelOf(rule.Severity)},
+		DefaultConfiguration: sarifLevel{severityWord(rule.Severity, "note")},
 		Properties:           sarifRuleBag{rule.Section, rule.Basis, []string{draftOf(rule.Section)}},
 	}
 	if rule.Text != "" {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"gazetteer/protocol"
+	"gazetteer/protocol/tree"
 )
 
 // checkContract is pass 8 for one endpoint (§7).
@@ -96,10 +97,10 @@ func (c *checker) checkRequired(n *protocol.Node) {
 		if t := n.Member("type"); t != nil && !slices.Contains(append(t.Strs(), t.Str()), "object") && typeNamesValid(t) {
 			c.Add("AGIS812", t, "input is "+protocol.Quote(typeOf(n))+", not an object", "write type: object and put the parameters under properties")
 		}
-		if p := membersOf(properties); len(p) > MaxParameters {
+		if p := tree.Members(properties); len(p) > MaxParameters {
 			c.AddKey("AGIS106", properties, fmt.Sprintf("the input has %d parameters; only the first %d are indexed", len(p), MaxParameters), "group them, or split the endpoint")
 		}
-		for _, m := range membersOf(properties) {
+		for _, m := range tree.Members(properties) {
 			if !snakeCase(m.Key) {
 				c.AddKey("AGIS813", m, "the parameter name "+protocol.Quote(m.Key)+" is not snake_case", "write it in lower case with underscores")
 			}

@@ -9,6 +9,7 @@ import (
 
 	"gazetteer/protocol"
 	"gazetteer/protocol/english"
+	"gazetteer/protocol/tree"
 	"gazetteer/protocol/yaml"
 )
 
@@ -197,7 +198,7 @@ func SummaryMemberNames(pointer string) []string {
 
 // checkFields reports names that are misspelled (AGIS121) or unknown (AGIS122).
 func (c *checker) checkFields(n *protocol.Node, names ...string) {
-	for _, m := range membersOf(n) {
+	for _, m := range tree.Members(n) {
 		if slices.Contains(names, m.Key) {
 			continue
 		}

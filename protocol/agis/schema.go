@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"gazetteer/protocol"
+	"gazetteer/protocol/tree"
 )
 
 // shape is the kind of value that a dialect of JSON Schema allows for a keyword.
@@ -106,7 +107,7 @@ func isShorthand(n *protocol.Node) bool {
 
 // sharedSchemas checks the schemas below schemas, and all others to which references lead.
 func (c *checker) sharedSchemas(root *protocol.Node) {
-	for _, m := range membersOf(root.Member("schemas")) {
+	for _, m := range tree.Members(root.Member("schemas")) {
 		if wrong := c.blockValue(m); wrong != "" {
 			c.Add("AGIS804", m, "the shared schema "+protocol.Quote(m.Key)+" must be "+wrong, "write a JSON Schema, for example {type: object, properties: {…}}")
 		}

@@ -10,6 +10,7 @@ import (
 
 	"gazetteer/protocol"
 	"gazetteer/protocol/english"
+	"gazetteer/protocol/tree"
 )
 
 var (
@@ -36,7 +37,7 @@ func readSemantic(n *protocol.Node) Semantic {
 		v := m.True()
 		s.Idempotent = &v
 	}
-	for _, m := range membersOf(n.Member("parameter_hints")) {
+	for _, m := range tree.Members(n.Member("parameter_hints")) {
 		s.Hints = append(s.Hints, Hint{Parameter: m.Key, Texts: m.Strs()})
 	}
 	return s

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"gazetteer/protocol"
+	"gazetteer/protocol/tree"
 )
 
 // A Document is a full AGIS document (§8.1). Members that are missing or have a wrong type keep
@@ -154,7 +155,7 @@ func (d *Document) Parameters(e Endpoint) []Parameter {
 		hints[h.Parameter] = h.Texts
 	}
 	var out []Parameter
-	properties := membersOf(input.Member("properties"))
+	properties := tree.Members(input.Member("properties"))
 	for _, m := range properties[:min(len(properties), MaxParameters)] {
 		schema := d.Resolve(m, e.Input)
 		out = append(out, Parameter{
@@ -202,12 +203,4 @@ func typeOf(schema *protocol.Node) string {
 		return ""
 	}
 	return strings.Join(names, " or ")
-}
-
-// membersOf returns the members of an object, and nothing for any other node.
-func membersOf(n *protocol.Node) []*protocol.Node {
-	if n == nil || n.Kind != protocol.Object {
-		return nil
-	}
-	return n.Items
 }

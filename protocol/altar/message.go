@@ -156,41 +156,18 @@ func ReplyID(m Message) string {
 	return cmp.Or(invocation, session, m.MessageType())
 }
 
-// MessageType implements [Message].
-func (AnnounceRuntime) MessageType() string { return "AnnounceRuntime" }
+// The types of the messages, by which they implement [Message].
 
-// MessageType implements [Message].
+func (AnnounceRuntime) MessageType() string    { return "AnnounceRuntime" }
 func (AcknowledgeRuntime) MessageType() string { return "AcknowledgeRuntime" }
-
-// MessageType implements [Message].
 func (RequestFulfillment) MessageType() string { return "RequestFulfillment" }
-
-// MessageType implements [Message].
-func (FulfillTools) MessageType() string { return "FulfillTools" }
-
-// MessageType implements [Message].
-func (ToolCall) MessageType() string { return "ToolCall" }
-
-// MessageType implements [Message].
-func (ToolResult) MessageType() string { return "ToolResult" }
-
-// MessageType implements [Message].
-func (StreamChunk) MessageType() string { return "StreamChunk" }
-
-// MessageType implements [Message].
-func (CancelCall) MessageType() string { return "CancelCall" }
-
-// MessageType implements [Message].
-func (CreateSession) MessageType() string { return "CreateSession" }
-
-// MessageType implements [Message].
-func (SessionCreated) MessageType() string { return "SessionCreated" }
-
-// MessageType implements [Message].
-func (DestroySession) MessageType() string { return "DestroySession" }
-
-// MessageType implements [Message].
-func (SessionDestroyed) MessageType() string { return "SessionDestroyed" }
-
-// MessageType implements [Message].
-func (ProtocolError) MessageType() string { return "ProtocolError" }
+func (FulfillTools) MessageType() string       { return "FulfillTools" }
+func (ToolCall) MessageType() string           { return "ToolCall" }
+func (ToolResult) MessageType() string         { return "ToolResult" }
+func (StreamChunk) MessageType() string        { return "StreamChunk" }
+func (CancelCall) MessageType() string         { return "CancelCall" }
+func (CreateSession) MessageType() string      { return "CreateSession" }
+func (SessionCreated) MessageType() string     { return "SessionCreated" }
+func (DestroySession) MessageType() string     { return "DestroySession" }
+func (SessionDestroyed) MessageType() string   { return "SessionDestroyed" }
+func (ProtocolError) MessageType() string      { return "ProtocolError" }

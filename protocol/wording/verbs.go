@@ -48,6 +48,7 @@ var remarkOpenings = WordSet("this these there it we you please note deprecated 
 // vagueAction holds action words that are not verbs on their own.
 var vagueAction = WordSet("batch bulk")
 
+// WordSet returns the set of the words of a text, which spaces separate.
 func WordSet(words string) map[string]bool {
 	set := map[string]bool{}
 	for w := range strings.FieldsSeq(words) {

@@ -432,20 +432,27 @@ func testCursorGone(t *testing.T, subject Subject) {
 	wantRecords(t, "the beginning of a named log", readChanges(t, s, store.Cursor{Store: head.Store, Incarnation: head.Incarnation}), "a=@1")
 }
 
-func testReopen(t *testing.T, subject Subject) {
-	dir := t.TempDir()
-	s := subject.Open(t, dir)
-	mustApply(t, s, store.Put("a", []byte("1")), store.Put("b", []byte("1")))
-	mustApply(t, s, store.Delete("a"))
+// reopen closes a store and opens it again, with the same head.
+func reopen(t testing.TB, subject Subject, s store.Store, dir string) store.Store {
+	t.Helper()
 	head := s.Head()
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	s = subject.Open(t, dir)
-	defer s.Close()
 	if s.Head() != head {
 		t.Fatalf("after reopening Head is %+v, it was %+v", s.Head(), head)
 	}
+	return s
+}
+
+func testReopen(t *testing.T, subject Subject) {
+	dir := t.TempDir()
+	s := subject.Open(t, dir)
+	mustApply(t, s, store.Put("a", []byte("1")), store.Put("b", []byte("1")))
+	mustApply(t, s, store.Delete("a"))
+	s = reopen(t, subject, s, dir)
+	defer s.Close()
 	wantRecords(t, "log", readChanges(t, s, store.Cursor{}), "b=1@2", "a-@3")
 	if seq := mustApply(t, s, store.Put("c", nil)); seq != 4 {
 		t.Fatalf("the next write has sequence %d, want 4", seq)

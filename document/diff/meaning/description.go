@@ -9,6 +9,7 @@ import (
 	"gazetteer/index/translate"
 	"gazetteer/protocol/effect"
 	"gazetteer/protocol/english"
+	"gazetteer/protocol/wording"
 )
 
 // description is the parsed text of an operation.
@@ -85,11 +86,11 @@ func (d *description) readCausative() {
 }
 
 // written are things that one leaves for others to read.
-var written = setOf("comment review note message feedback rating reply remark")
+var written = wording.WordSet("comment review note message feedback rating reply remark")
 
 // performing are verbs that say no more than that an act takes place; maxPerformed is the number of
 // words within which the noun of the act stands.
-var performing = setOf("perform conduct carry_out do")
+var performing = wording.WordSet("perform conduct carry_out do")
 
 const maxPerformed = 6
 
@@ -179,11 +180,11 @@ func putTitleLast(text string) string {
 // endsObject are words that end the object of a verb; containers are words before the object
 // itself: "a list of".
 var (
-	endsObject = setOf("for near in on from to by with that which within at using based given per whose under into onto as via where when if so because about between against during through after before until since without is are was were be can will used including containing leaving having belonging")
-	giving     = setOf("send give grant offer show tell issue hand assign award pay lend sell email mail text write bring")
-	articles   = setOf("a an the your")
-	pronouns   = setOf("you me us him her them it somebody someone something anybody anyone anything everybody everyone")
-	containers = setOf("property attribute field list set batch number collection array page group series detail information info data summary content overview metadata copy record instance object resource name number entry item document account file code value service")
+	endsObject = wording.WordSet("for near in on from to by with that which within at using based given per whose under into onto as via where when if so because about between against during through after before until since without is are was were be can will used including containing leaving having belonging")
+	giving     = wording.WordSet("send give grant offer show tell issue hand assign award pay lend sell email mail text write bring")
+	articles   = wording.WordSet("a an the your")
+	pronouns   = wording.WordSet("you me us him her them it somebody someone something anybody anyone anything everybody everyone")
+	containers = wording.WordSet("property attribute field list set batch number collection array page group series detail information info data summary content overview metadata copy record instance object resource name number entry item document account file code value service")
 )
 
 // findObject returns the words of the object of the main verb, in the singular, of the first sentence.
@@ -256,14 +257,14 @@ func (d description) asks() bool {
 }
 
 // handing are verbs that say how a question is put.
-var handing = setOf("upload give pass provide enter paste supply")
+var handing = wording.WordSet("upload give pass provide enter paste supply")
 
 // telling are verbs that ask or answer a question if a question word follows them.
-var telling = setOf("decide say report estimate explain state indicate determine calculate compute work_out figure_out find_out verify test learn predict forecast measure detect")
+var telling = wording.WordSet("decide say report estimate explain state indicate determine calculate compute work_out figure_out find_out verify test learn predict forecast measure detect")
 
-var auxiliaries = setOf("is are was were does did has")
+var auxiliaries = wording.WordSet("is are was were does did has")
 
-var questions = setOf("who what which where when how why whether")
+var questions = wording.WordSet("who what which where when how why whether")
 
 // findHead returns the words up to the first preposition of a text that begins with a noun: "Weather
 // warnings for a region".
@@ -345,7 +346,7 @@ func (d description) verbHead() string {
 }
 
 // subjects are first words of sentences about what an operation does.
-var subjects = setOf("this the it endpoint operation method function api service allows lets enables permits used helps can")
+var subjects = wording.WordSet("this the it endpoint operation method function api service allows lets enables permits used helps can")
 
 // isImperative reports whether the text begins with its main verb, and the verb with an object.
 func (d description) isImperative() bool {

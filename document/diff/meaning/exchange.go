@@ -3,6 +3,8 @@ package meaning
 import (
 	"slices"
 	"strings"
+
+	"gazetteer/protocol/wording"
 )
 
 // exchanges reports whether two descriptions have the same words but for one noun, and which it is in
@@ -111,7 +113,7 @@ func (d description) givesRights(o description) bool {
 }
 
 // rights are nouns for what one may do with a thing.
-var rights = setOf("ownership permission right access control privilege")
+var rights = wording.WordSet("ownership permission right access control privilege")
 
 // maxSpans is how many words two exchanged spans have together at most.
 const maxSpans = 5

@@ -6,6 +6,7 @@ import (
 
 	"gazetteer/protocol/effect"
 	"gazetteer/protocol/english"
+	"gazetteer/protocol/wording"
 )
 
 // undoes reports whether d takes away what the verb of o denies: "Removes a like", "Unlikes".
@@ -15,10 +16,10 @@ func (d description) undoes(o description) bool {
 }
 
 // undoing are verbs that, with the noun of an act, mean its opposite.
-var undoing = setOf("remove delete undo stop lift cancel withdraw revoke take end drop")
+var undoing = wording.WordSet("remove delete undo stop lift cancel withdraw revoke take end drop")
 
 // negations are words that negate the next one.
-var negations = setOf("not without never cannot")
+var negations = wording.WordSet("not without never cannot")
 
 // negates reports whether d denies something that o does: "without charging the card".
 func (d description) negates(o description) bool {
@@ -64,7 +65,7 @@ func (d description) foregoes() bool {
 }
 
 // safeguards are what an act waits for that somebody could regret.
-var safeguards = setOf("asking confirmation confirming approval consent permission notice notification notifying warning review verification verifying authorization authentication agreement")
+var safeguards = wording.WordSet("asking confirmation confirming approval consent permission notice notification notifying warning review verification verifying authorization authentication agreement")
 
 // onlyPrepares reports whether d leaves something as a draft and o carries it out.
 func (d description) onlyPrepares(o description) bool {
@@ -74,7 +75,7 @@ func (d description) onlyPrepares(o description) bool {
 }
 
 // releasing are verbs of acts after which a draft is one no more.
-var releasing = setOf("send publish post submit deliver mail email issue release execute sign broadcast")
+var releasing = wording.WordSet("send publish post submit deliver mail email issue release execute sign broadcast")
 
 // foregoesAct reports whether a description denies an act too.
 func (d description) foregoesAct(act string) bool {
@@ -87,7 +88,7 @@ func (d description) foregoesAct(act string) bool {
 }
 
 // takingMoney are verbs of acts that cost somebody money.
-var takingMoney = setOf("charge pay bill debit")
+var takingMoney = wording.WordSet("charge pay bill debit")
 
 // affirms reports whether a description speaks of the first thing of a phrase and does not deny it.
 func (d description) affirms(phrase []string) bool {
@@ -102,7 +103,7 @@ func (d description) affirms(phrase []string) bool {
 }
 
 // widening are words that let an operation take away more than before.
-var widening = setOf("all every everything entire whole permanently irrevocably forever")
+var widening = wording.WordSet("all every everything entire whole permanently irrevocably forever")
 
 // mayOnlyRead reports whether the main verb can mean to read or to work something out, or is unknown.
 func (d description) mayOnlyRead() bool {
@@ -127,9 +128,9 @@ func (d description) widensAct(o description) bool {
 }
 
 var (
-	oneself  = setOf("own my myself yourself")
-	everyone = setOf("all every other others")
-	people   = setOf("user customer member people person employee tenant client patient student colleague")
+	oneself  = wording.WordSet("own my myself yourself")
+	everyone = wording.WordSet("all every other others")
+	people   = wording.WordSet("user customer member people person employee tenant client patient student colleague")
 )
 
 // widensCircle reports whether d is about what belongs to the caller, and o about what belongs to

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"gazetteer/protocol/effect"
+	"gazetteer/protocol/wording"
 )
 
 // readsAspect reports whether d reads something about what o reads: "price history", "price".
@@ -77,7 +78,7 @@ func (d description) actsOnOther(o description) bool {
 }
 
 // messaging are verbs whose object is whom a message reaches, or the message.
-var messaging = setOf("text email mail message phone call notify inform tell alert remind ask")
+var messaging = wording.WordSet("text email mail message phone call notify inform tell alert remind ask")
 
 // actsOnPart reports whether d acts on something of what o acts on: "Creates an evaluation of a
 // bundle", "Creates a bundle".

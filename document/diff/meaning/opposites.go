@@ -1,6 +1,10 @@
 package meaning
 
-import "slices"
+import (
+	"slices"
+
+	"gazetteer/protocol/wording"
+)
 
 // reverses reports whether d and o go in opposite directions: by a word that excludes the one of the
 // other, or because one turns this into that and the other that into this.
@@ -61,7 +65,7 @@ func (d description) restricts(o description) bool {
 }
 
 // former are words for what is no longer current.
-var former = setOf("historical historic archived deleted expired")
+var former = wording.WordSet("historical historic archived deleted expired")
 
 // excludes reports whether d and o have words that exclude each other, and each only one of them.
 func (d description) excludes(o description) bool {
@@ -100,4 +104,4 @@ func (d description) limitsPublic(o description) bool {
 }
 
 // everybody are words for all people.
-var everybody = setOf("everyone everybody anyone anybody public publicly")
+var everybody = wording.WordSet("everyone everybody anyone anybody public publicly")

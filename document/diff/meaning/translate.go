@@ -6,6 +6,7 @@ import (
 
 	"gazetteer/index/translate"
 	"gazetteer/protocol/effect"
+	"gazetteer/protocol/wording"
 )
 
 // foreignVerbs are the English verbs of forms with which descriptions in other languages begin, in the
@@ -69,7 +70,7 @@ func foreignVerb(text string) (verb, rest string) {
 }
 
 // verbLast are the languages whose sentences end with the verb; their nouns can look like verbs.
-var verbLast = setOf("ja ko tr hi")
+var verbLast = wording.WordSet("ja ko tr hi")
 
 // germanVerb returns the translation of a German verb in the third person, with a prefix of its own
 // for "leiht … aus": "Entfernt" at the beginning of a sentence is "removes", and a participle

@@ -6,6 +6,7 @@ import (
 
 	"gazetteer/protocol/effect"
 	"gazetteer/protocol/english"
+	"gazetteer/protocol/wording"
 )
 
 // verbComparison says how the verbs of two descriptions stand to each other.
@@ -85,7 +86,7 @@ func (d description) onlyReads() bool {
 }
 
 // vagueVerbs are among the reading ones and can mean to do something.
-var vagueVerbs = setOf("give use handle manage process obtain")
+var vagueVerbs = wording.WordSet("give use handle manage process obtain")
 
 // isNamedAfter reports whether a word of d is a noun of the act: "payment" of "pay".
 func (d description) isNamedAfter(act string) bool {
@@ -135,10 +136,10 @@ func (d description) speaksOf(act string, strictly bool) bool {
 }
 
 var (
-	moneyWords  = setOf("charge pay bill debit payment cost fee price")
-	manySenses  = setOf("create make write set put update change modify add")
-	grave       = setOf("send publish delete remove erase cancel charge pay transfer revoke terminate close sell buy order submit share email post deploy execute replace overwrite refund block forfeit")
-	determiners = setOf("it them a an the all its their your this that any every each one an to")
+	moneyWords  = wording.WordSet("charge pay bill debit payment cost fee price")
+	manySenses  = wording.WordSet("create make write set put update change modify add")
+	grave       = wording.WordSet("send publish delete remove erase cancel charge pay transfer revoke terminate close sell buy order submit share email post deploy execute replace overwrite refund block forfeit")
+	determiners = wording.WordSet("it them a an the all its their your this that any every each one an to")
 )
 
 // isTitled reports whether d is a noun phrase about an act: "Currency conversion".
@@ -165,11 +166,11 @@ func (d description) names(o description) bool {
 
 var (
 	// lightVerbs leave it to their object to say what is done.
-	lightVerbs = setOf("initiate submit produce generate send issue file add begin cast create do give make mark move perform place put run set start take")
+	lightVerbs = wording.WordSet("initiate submit produce generate send issue file add begin cast create do give make mark move perform place put run set start take")
 	// particles end nouns of an act: "playback".
-	particles = setOf("back up off in out down over")
+	particles = wording.WordSet("back up off in out down over")
 	// makingVerbs are those that leave it to their object alone: "sends an invitation".
-	makingVerbs = setOf("initiate submit produce generate send")
+	makingVerbs = wording.WordSet("initiate submit produce generate send")
 	// reading are verbs that tell what is there. They can describe the result of most others.
 	reading = groupWords("browse check describe display fetch find get give handle list locate look_up manage obtain process provide query read retrieve return search see show tell use view")
 )
@@ -182,10 +183,10 @@ func (d description) contradicts(o description) bool {
 
 // retrieving are verbs that mean to read at the beginning of a description. There, get and return
 // do not have the sense of getting a taxi or returning a parcel.
-var retrieving = setOf("get return obtain download retrieve fetch")
+var retrieving = wording.WordSet("get return obtain download retrieve fetch")
 
 // returnable are things that people give back.
-var returnable = setOf("package item purchase parcel goods merchandise car vehicle bike book scooter rental equipment")
+var returnable = wording.WordSet("package item purchase parcel goods merchandise car vehicle bike book scooter rental equipment")
 
 // bringsBack reports whether "return" means to bring a thing back.
 func (d description) bringsBack() bool {
@@ -240,7 +241,7 @@ func (d description) actsUnlike(o description) bool {
 }
 
 // vagueEnds are verbs that may end something and mostly do not.
-var vagueEnds = setOf("put set replace return")
+var vagueEnds = wording.WordSet("put set replace return")
 
 // endsAlone reports whether d ends something and o does not, or hardly.
 func (d description) endsAlone(o description) bool {

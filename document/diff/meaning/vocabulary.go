@@ -1,6 +1,10 @@
 package meaning
 
-import "strings"
+import (
+	"strings"
+
+	"gazetteer/protocol/wording"
+)
 
 // The words that [Compare] knows: groups of verbs and of nouns that services use for one thing, and
 // words that exclude each other. Words that English has beside them are in protocol/english.
@@ -158,7 +162,7 @@ var verbSynonyms = synonymWords(
 )
 
 // emptyWords say nothing about the topic of an operation.
-var emptyWords = setOf("s available existing current a an the of for to from in on at by with and or is are be now this that it its your my our their any all new one as which not no " +
+var emptyWords = wording.WordSet("s available existing current a an the of for to from in on at by with and or is are be now this that it its your my our their any all new one as which not no " +
 	"using via based given per into onto about also only matching specified requested behalf agent caller user requesting")
 
 // nounGroups are groups of nouns that services use as synonyms. The word vectors are too coarse for
@@ -194,14 +198,6 @@ var exclusive = groupWords(
 	"before after", "enabled disabled", "male female", "online offline", "temporary permanent", "temporarily permanently", "partial full", "partially fully", "draft final", "first last", "buy sell", "rent buy", "bought sold",
 )
 
-func setOf(words string) map[string]bool {
-	set := map[string]bool{}
-	for w := range strings.FieldsSeq(words) {
-		set[w] = true
-	}
-	return set
-}
-
 // synonymWords returns the synonyms of each word of lines such as "word: synonym synonym", and the
 // words of each synonym.
 func synonymWords(lines ...string) map[string][]string {
@@ -231,11 +227,11 @@ func groupWords(groups ...string) map[string][]int {
 
 // derived are verbs that may act or only read, depending on their object. A description that reads
 // can mean the same, as with verbs of the classes Read and Compute.
-var derived = setOf("generate export download extract quote select pick choose review open access print track make do have let take perform cover support use apply follow plan convert propose offer")
+var derived = wording.WordSet("generate export download extract quote select pick choose review open access print track make do have let take perform cover support use apply follow plan convert propose offer")
 
 // renaming are verbs that a description of their result names too: it translates a text, or gets its
 // translation.
-var renaming = setOf("translate summarize transcribe render compress encrypt decrypt encode decode parse sort rank rate score compare blur crop resize")
+var renaming = wording.WordSet("translate summarize transcribe render compress encrypt decrypt encode decode parse sort rank rate score compare blur crop resize")
 
 // general are nouns that stand for what one reads of a thing.
-var general = setOf("definition text body status state progress property content result value fact figure attribute field set index output form condition quality identifier url link system page number")
+var general = wording.WordSet("definition text body status state progress property content result value fact figure attribute field set index output form condition quality identifier url link system page number")

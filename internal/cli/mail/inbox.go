@@ -1,6 +1,7 @@
 package mail
 
 import (
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"errors"
@@ -427,20 +428,13 @@ func (v *verbs) printBody(body a2a.Body) {
 	case a2a.Accept:
 		v.PrintField("accept", "at "+formatPrice(b.AcceptedPrice))
 	case a2a.Decline:
-		v.PrintField("decline", firstText(b.Reason, "without a reason"))
+		v.PrintField("decline", cmp.Or(b.Reason, "without a reason"))
 	case a2a.Withdraw:
-		v.PrintField("withdraw", firstText(b.Reason, "without a reason"))
+		v.PrintField("withdraw", cmp.Or(b.Reason, "without a reason"))
 	case a2a.Sealed:
 	case a2a.Other:
 		v.PrintField("body", string(b.JSON))
 	}
-}
-
-func firstText(text, other string) string {
-	if text == "" {
-		return other
-	}
-	return text
 }
 
 func (v *verbs) printTerms(price a2a.Money, expires time.Time) {

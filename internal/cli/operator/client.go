@@ -63,13 +63,6 @@ func (a *verbs) printJSONUnless(failed error, v any) error {
 	return cli.WriteJSON(a.Out, v)
 }
 
-func textOr(text, other string) string {
-	if text == "" {
-		return other
-	}
-	return text
-}
-
 func formatCreator(v airjson.CreatorView) string {
 	text := v.DID
 	if v.Name != "" {

@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -225,7 +226,7 @@ func (a *verbs) listApplications(ctx context.Context, server *cli.Client) error 
 		} else {
 			a.PrintField("key", "claimed, not proved")
 		}
-		a.PrintField("applied", cli.FormatAge(now, w.Asked)+", from "+textOr(w.Network, "this machine")+", expires "+cli.FormatWait(now, w.Expires))
+		a.PrintField("applied", cli.FormatAge(now, w.Asked)+", from "+cmp.Or(w.Network, "this machine")+", expires "+cli.FormatWait(now, w.Expires))
 		fmt.Fprintln(a.Out)
 	}
 	fmt.Fprintf(a.Out, "%s waiting\n", cli.Plural(len(all), "registration"))
