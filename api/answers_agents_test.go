@@ -11,13 +11,13 @@ import (
 	"time"
 
 	"gazetteer/api/answer"
+	"gazetteer/internal/teststore"
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
 	"gazetteer/registry/audit"
 	"gazetteer/registry/audit/checkpoint"
 	"gazetteer/registry/directory"
 	"gazetteer/registry/registrar"
-	"gazetteer/store/boltstore"
 )
 
 // storeAgent stores an agent with the n-th key.
@@ -33,11 +33,7 @@ func storeAgent(t *testing.T, r *registrar.Registrar, name string, n byte) (regi
 
 func TestPagesOfAgentsAndLog(t *testing.T) {
 	ctx := t.Context()
-	s, err := boltstore.Open(ctx, t.TempDir(), boltstore.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
+	s := teststore.New(t)
 	r, err := registrar.New(registrar.Options{Store: s, DIDHost: "gazetteer.test"})
 	if err != nil {
 		t.Fatal(err)

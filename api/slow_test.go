@@ -15,8 +15,8 @@ import (
 	"gazetteer/api"
 	"gazetteer/api/answer"
 	"gazetteer/api/route"
+	"gazetteer/internal/teststore"
 	"gazetteer/registry/registrar"
-	"gazetteer/store/boltstore"
 )
 
 // pipes is a listener whose connections live in memory, so that hours of
@@ -57,11 +57,7 @@ func serveInMemory(t *testing.T, a *api.API) *pipes {
 // emptyRegistry is an API over a store in dir that has nothing in it.
 func emptyRegistry(t *testing.T, dir string) *api.API {
 	t.Helper()
-	s, err := boltstore.Open(t.Context(), dir, boltstore.Options{MinFree: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
+	s := teststore.Open(t, dir)
 	r, err := registrar.New(registrar.Options{Store: s, DIDHost: "registry.example"})
 	if err != nil {
 		t.Fatal(err)
@@ -148,11 +144,7 @@ func readUntilEnd(conn net.Conn) (int, time.Time) {
 func TestSlowAnswer(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		s, err := boltstore.Open(t.Context(), dir, boltstore.Options{MinFree: -1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer s.Close()
+		s := teststore.Open(t, dir)
 		a, err := api.New(api.Options{Answers: &answer.Answers{Store: s}})
 		if err != nil {
 			t.Fatal(err)

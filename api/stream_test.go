@@ -21,8 +21,8 @@ import (
 	"gazetteer/api/route"
 	"gazetteer/index"
 	"gazetteer/internal/testclock"
+	"gazetteer/internal/teststore"
 	"gazetteer/store"
-	"gazetteer/store/boltstore"
 )
 
 // firstEvent opens the stream and returns the fields of its first event.
@@ -120,11 +120,7 @@ func TestManyFollowers(t *testing.T) {
 	}
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		s, err := boltstore.Open(t.Context(), dir+"/store", boltstore.Options{MinFree: -1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer s.Close()
+		s := teststore.Open(t, dir+"/store")
 		x, err := index.Open(t.Context(), index.Options{Dir: dir + "/index", Store: s, Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)

@@ -8,18 +8,14 @@ import (
 	"gazetteer/crawler"
 	"gazetteer/document"
 	"gazetteer/fetch"
+	"gazetteer/internal/teststore"
 	"gazetteer/store"
-	"gazetteer/store/boltstore"
 )
 
 // BenchmarkFollow has the figures take in what a visit without a change writes: the record of the host
 // and a document of 20 operations.
 func BenchmarkFollow(b *testing.B) {
-	s, err := boltstore.Open(b.Context(), b.TempDir(), boltstore.Options{MinFree: -1})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer s.Close()
+	s := teststore.New(b)
 	at := time.Date(2026, 5, 3, 9, 0, 0, 0, time.UTC)
 	host := crawler.Host{Name: "a.example", Added: at, Visited: at, Fetches: map[string]fetch.Fetch{}}
 	for _, kind := range []string{"ai", "agis-summary", fetch.KindRobots} {

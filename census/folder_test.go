@@ -32,6 +32,7 @@ import (
 	"gazetteer/internal/cputime"
 	"gazetteer/internal/fakestore"
 	"gazetteer/internal/need"
+	"gazetteer/internal/teststore"
 	"gazetteer/lint/format"
 	"gazetteer/store"
 	"gazetteer/store/boltstore"
@@ -43,22 +44,12 @@ var day = time.Date(2026, 11, 20, 23, 59, 59, 0, time.UTC)
 // fill opens a store with so many services.
 func fill(t testing.TB, services int, hostile bool) *boltstore.Store {
 	t.Helper()
-	s := openStore(t, t.TempDir())
+	s := teststore.New(t)
 	if services > 0 {
 		if err := fakestore.Fill(t.Context(), s, fakestore.Options{Root: "..", Services: services, At: day.Add(-time.Hour), Hostile: hostile}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return s
-}
-
-func openStore(t testing.TB, dir string) *boltstore.Store {
-	t.Helper()
-	s, err := boltstore.Open(t.Context(), dir, boltstore.Options{MinFree: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
 	return s
 }
 
@@ -89,7 +80,7 @@ func BenchmarkWrite(b *testing.B) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		b.Fatal(err)
 	}
-	s := openStore(b, dir)
+	s := teststore.Open(b, dir)
 	if !filled {
 		if err := fakestore.Fill(b.Context(), s, fakestore.Options{Root: "..", Services: services, At: day.Add(-time.Hour)}); err != nil {
 			b.Fatal(err)
@@ -177,7 +168,7 @@ func table(t *testing.T, dir, name string) map[string]string {
 // store were made, deleted and made again, and in another process.
 func TestSameStoreSameBytes(t *testing.T) {
 	dir := t.TempDir()
-	s := openStore(t, dir)
+	s := teststore.Open(t, dir)
 	if err := fakestore.Fill(t.Context(), s, fakestore.Options{Root: "..", Services: 300, At: day.Add(-time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +179,7 @@ func TestSameStoreSameBytes(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	again := openStore(t, dir)
+	again := teststore.Open(t, dir)
 	if _, err := again.Apply(t.Context(), store.Put(store.CheckpointKey, []byte("x"))); err != nil { // as each start writes
 		t.Fatal(err)
 	}
@@ -215,11 +206,7 @@ func TestSameStoreSameBytes(t *testing.T) {
 // writeBesideViews makes a census of a store from which the states of hosts, the feed of changes, the
 // figures and the index are made meanwhile in new directories, which it deletes.
 func writeBesideViews(t *testing.T, dir string) string {
-	s, err := boltstore.Open(t.Context(), dir, boltstore.Options{MinFree: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
+	s := teststore.Open(t, dir)
 	views := t.TempDir()
 	defer os.RemoveAll(views)
 	states := standing.Open(standing.Options{Store: s, Path: filepath.Join(views, "standing")})
@@ -265,7 +252,7 @@ func TestWriteInChild(t *testing.T) {
 	if os.Getenv("CENSUS_STORE") == "" {
 		return // not the child
 	}
-	s := openStore(t, os.Getenv("CENSUS_STORE"))
+	s := teststore.Open(t, os.Getenv("CENSUS_STORE"))
 	_, err := census.Write(t.Context(), census.Options{Store: s, At: day, Dir: os.Getenv("CENSUS_DIR"), Progress: func(p census.Progress) {
 		if p.Hosts > 0 && os.Getenv("CENSUS_STOP") != "" {
 			fmt.Println("writing")
@@ -631,7 +618,7 @@ func TestOperationsOfAHostAreCountedOnce(t *testing.T) {
 // rest of one that was killed.
 func TestFailedCensusLeavesNoFiles(t *testing.T) {
 	data := t.TempDir()
-	s := openStore(t, data)
+	s := teststore.Open(t, data)
 	if err := fakestore.Fill(t.Context(), s, fakestore.Options{Root: "..", Services: 2000, At: day.Add(-time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
@@ -673,7 +660,7 @@ func TestFailedCensusLeavesNoFiles(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir+".partial", "data", "hosts.csv")); err != nil {
 		t.Errorf("the child was killed before it wrote anything: %v", err)
 	}
-	s = openStore(t, data)
+	s = teststore.Open(t, data)
 	if _, err := census.Write(t.Context(), census.Options{Store: s, At: day, Dir: dir}); err != nil {
 		t.Error(err)
 	}

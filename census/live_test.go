@@ -16,6 +16,7 @@ import (
 	"gazetteer/census"
 	"gazetteer/conformance"
 	"gazetteer/internal/fakestore"
+	"gazetteer/internal/teststore"
 	"gazetteer/store"
 	"gazetteer/store/boltstore"
 )
@@ -253,7 +254,7 @@ func BenchmarkLive(b *testing.B) {
 	if dir == "" {
 		dir = b.TempDir()
 	}
-	s := openStore(b, dir)
+	s := teststore.Open(b, dir)
 	if os.Getenv("STORE") == "" {
 		if err := fakestore.Fill(b.Context(), s, fakestore.Options{Root: "..", Services: 2000, At: day.Add(-time.Hour)}); err != nil {
 			b.Fatal(err)

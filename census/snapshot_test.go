@@ -13,18 +13,14 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"gazetteer/document/diff"
+	"gazetteer/internal/teststore"
 	"gazetteer/store"
-	"gazetteer/store/boltstore"
 )
 
 // TestSnapshotOfOtherRules opens a snapshot whose severities are by earlier rules of the comparison:
 // they are found again. Those by the rules of today stay.
 func TestSnapshotOfOtherRules(t *testing.T) {
-	s, err := boltstore.Open(t.Context(), t.TempDir(), boltstore.Options{MinFree: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
+	s := teststore.New(t)
 	for _, c := range []struct {
 		rules int
 		want  string
@@ -78,11 +74,7 @@ func (s stoppingStore) List(ctx context.Context, prefix, after string) iter.Seq2
 // TestInterruptedComparisonIsMadeAgain stops a follower while it compares two versions: it says nothing
 // of their severity, and a later one compares them.
 func TestInterruptedComparisonIsMadeAgain(t *testing.T) {
-	s, err := boltstore.Open(t.Context(), t.TempDir(), boltstore.Options{MinFree: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
+	s := teststore.New(t)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	l := OpenLive(LiveOptions{Store: stoppingStore{s, stop}, Snapshot: filepath.Join(t.TempDir(), "census.snapshot")})

@@ -10,8 +10,8 @@ import (
 	"gazetteer/document"
 	"gazetteer/document/diff"
 	"gazetteer/internal/cputime"
+	"gazetteer/internal/teststore"
 	"gazetteer/store"
-	"gazetteer/store/boltstore"
 )
 
 // BenchmarkPage reads pages of 50 from a feed of ITEMS changes (20,000 without it): the newest, those
@@ -21,11 +21,7 @@ func BenchmarkPage(b *testing.B) {
 	if items == 0 {
 		items = 20_000
 	}
-	s, err := boltstore.Open(b.Context(), b.TempDir(), boltstore.Options{MinFree: -1})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer s.Close()
+	s := teststore.New(b)
 	f, err := Open(b.Context(), Options{Dir: b.TempDir() + "/changes", Store: s, MinFree: -1})
 	if err != nil {
 		b.Fatal(err)
@@ -88,11 +84,7 @@ func fillFeed(b *testing.B, f *Feed, items int) {
 
 // BenchmarkFollow has the feed read records that make no item, as most visits write them.
 func BenchmarkFollow(b *testing.B) {
-	s, err := boltstore.Open(b.Context(), b.TempDir(), boltstore.Options{MinFree: -1})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer s.Close()
+	s := teststore.New(b)
 	f, err := Open(b.Context(), Options{Dir: b.TempDir() + "/changes", Store: s, MinFree: -1})
 	if err != nil {
 		b.Fatal(err)

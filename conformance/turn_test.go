@@ -2,8 +2,6 @@ package conformance_test
 
 import (
 	"encoding/json"
-	"io"
-	"log/slog"
 	"slices"
 	"testing"
 	"time"
@@ -11,19 +9,9 @@ import (
 	"gazetteer/conformance"
 	"gazetteer/document"
 	"gazetteer/fetch"
+	"gazetteer/internal/teststore"
 	"gazetteer/store"
-	"gazetteer/store/boltstore"
 )
-
-func openStore(t *testing.T) *boltstore.Store {
-	t.Helper()
-	s, err := boltstore.Open(t.Context(), t.TempDir(), boltstore.Options{Log: slog.New(slog.NewTextHandler(io.Discard, nil)), MinFree: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
-	return s
-}
 
 // A past simulates visits to one host and keeps the records that they write.
 type past struct {
@@ -61,7 +49,7 @@ var (
 )
 
 func TestTurnsAreChanges(t *testing.T) {
-	p := &past{t: t, store: openStore(t), host: "a.example"}
+	p := &past{t: t, store: teststore.New(t), host: "a.example"}
 	first := p.visit(noon, good)
 	if first == nil || !first.First() || first.Known.IsZero() || first.By != "Gazetteer/test" {
 		t.Fatalf("the first sight is %+v", first)
@@ -86,7 +74,7 @@ func TestTurnsAreChanges(t *testing.T) {
 
 // A host that alternates each hour is one flapping host, and not a turn an hour.
 func TestFlapping(t *testing.T) {
-	p := &past{t: t, store: openStore(t), host: "a.example"}
+	p := &past{t: t, store: teststore.New(t), host: "a.example"}
 	at := noon
 	for hour := range 1000 {
 		at = noon.Add(time.Duration(hour) * time.Hour)
@@ -124,7 +112,7 @@ func TestWrongClocks(t *testing.T) {
 		"ahead, and back a step": {[]time.Duration{0, 3 * day, 3*day - time.Hour}, []time.Duration{0, 3 * day, 3 * day}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := &past{t: t, store: openStore(t), host: "a.example"}
+			p := &past{t: t, store: teststore.New(t), host: "a.example"}
 			for i, at := range c.clock {
 				p.visit(noon.Add(at), []conformance.Input{good, failed, silent}[i])
 			}
@@ -148,7 +136,7 @@ func TestWrongClocks(t *testing.T) {
 // lasted since the first of them, and not since today.
 func TestClockAheadAtTheLastTurn(t *testing.T) {
 	day := 24 * time.Hour
-	p := &past{t: t, store: openStore(t), host: "a.example"}
+	p := &past{t: t, store: teststore.New(t), host: "a.example"}
 	p.visit(noon, good)
 	p.visit(noon.Add(2000*day), failed)
 	p.visit(noon.Add(3*day), failed)
@@ -165,7 +153,7 @@ func TestClockAheadAtTheLastTurn(t *testing.T) {
 }
 
 func TestTurnsLeaveOutDamagedRecords(t *testing.T) {
-	s := openStore(t)
+	s := teststore.New(t)
 	p := &past{t: t, store: s, host: "a.test"}
 	p.visit(noon, good)
 	p.visit(noon.AddDate(0, 0, 5), failed)

@@ -5,14 +5,13 @@ import (
 	"crypto/tls"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"testing"
 	"time"
 
 	"gazetteer/crawler/frontier"
 	"gazetteer/internal/fakenet"
-	"gazetteer/store/boltstore"
+	"gazetteer/internal/teststore"
 )
 
 // benchPaths are the three requests of a session with a host that has both
@@ -43,11 +42,7 @@ func BenchmarkSession(b *testing.B) {
 	defer internet.Close()
 	const host = "bench.test"
 	internet.Handle(host, http.HandlerFunc(benchHost))
-	s, err := boltstore.Open(b.Context(), b.TempDir(), boltstore.Options{Log: slog.New(slog.DiscardHandler), MinFree: -1})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer s.Close()
+	s := teststore.New(b)
 	c, err := New(Options{Store: s, Dial: internet.Dial(nil), Roots: internet.Roots(), HostInterval: -1, DomainInterval: -1, Rate: -1})
 	if err != nil {
 		b.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"gazetteer/crawler/politeness"
+	"gazetteer/internal/teststore"
 	"gazetteer/store"
 	"gazetteer/store/boltstore"
 )
@@ -16,11 +17,7 @@ import (
 // openFrontier returns a new store and the frontier of a crawler over it, which does not run.
 func openFrontier(t *testing.T) (*boltstore.Store, *frontierLoop) {
 	t.Helper()
-	s, err := boltstore.Open(t.Context(), t.TempDir(), boltstore.Options{MinFree: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
+	s := teststore.New(t)
 	c := &Crawler{store: s, dir: t.TempDir(), log: slog.New(slog.DiscardHandler), politeness: politeness.New(politeness.Limits{})}
 	return s, &frontierLoop{c: c, frontier: c.emptyFrontier()}
 }

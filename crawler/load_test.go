@@ -3,7 +3,6 @@ package crawler
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
 	"runtime"
@@ -17,18 +16,14 @@ import (
 	"gazetteer/fetch"
 	"gazetteer/internal/cputime"
 	"gazetteer/internal/fakenet"
-	"gazetteer/store/boltstore"
+	"gazetteer/internal/teststore"
 )
 
 // BenchmarkReschedule puts visited hosts back with their new times, durably, in
 // batches as a crawl commits them, with 100,000 others in the store: records are
 // read, changed, and written in one Apply a batch.
 func BenchmarkReschedule(b *testing.B) {
-	s, err := boltstore.Open(b.Context(), b.TempDir(), boltstore.Options{Log: slog.New(slog.DiscardHandler), MinFree: -1})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer s.Close()
+	s := teststore.New(b)
 	now := time.Unix(1e9, 0)
 	c, err := New(Options{Store: s, Rate: -1, HostInterval: -1, DomainInterval: -1, Now: func() time.Time { return now }})
 	if err != nil {
@@ -121,11 +116,7 @@ func BenchmarkSilentHosts(b *testing.B) {
 // under way, and returns the processor time that took, and the bytes that each of
 // the silent ones holds.
 func crawlRound(b *testing.B, internet *fakenet.Net, good, silent []string) (took time.Duration, each float64) {
-	s, err := boltstore.Open(b.Context(), b.TempDir(), boltstore.Options{Log: slog.New(slog.DiscardHandler), MinFree: -1})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer s.Close()
+	s := teststore.New(b)
 	dial, reached := internet.Dial(nil), make(chan struct{}, len(silent)+1)
 	c, err := New(Options{
 		Store: s, Roots: internet.Roots(), Rate: -1, HostInterval: -1, DomainInterval: -1,

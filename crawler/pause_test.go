@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"gazetteer/fetch"
-	"gazetteer/store/boltstore"
+	"gazetteer/internal/teststore"
 )
 
 // silentNet is a network in which every host accepts connections and says nothing.
@@ -21,11 +21,7 @@ func silentNet(ctx context.Context, _, _ string) (net.Conn, error) {
 // stopped is asked again, and nothing is recorded against it. Without a pause, its silence is.
 func TestPausesDoNotCountAsFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		db, err := boltstore.Open(t.Context(), t.TempDir(), boltstore.Options{MinFree: -1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer db.Close()
+		db := teststore.New(t)
 		results := make(chan Result, 10)
 		c, err := New(Options{Store: db, Dial: silentNet, Rate: -1, Observe: func(r Result) { results <- r }})
 		if err != nil {

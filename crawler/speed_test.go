@@ -33,7 +33,7 @@ import (
 	"gazetteer/document"
 	"gazetteer/fetch"
 	"gazetteer/internal/cputime"
-	"gazetteer/store/boltstore"
+	"gazetteer/internal/teststore"
 )
 
 // speedServer, set in the environment, makes the test program a server for [BenchmarkFetch], so
@@ -266,11 +266,7 @@ func BenchmarkFetch(b *testing.B) {
 	for i := range names {
 		names[i] = speedHost(i)
 	}
-	s, err := boltstore.Open(b.Context(), b.TempDir(), boltstore.Options{Log: slog.New(slog.DiscardHandler), MinFree: -1})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer s.Close()
+	s := teststore.New(b)
 	roots := pool(b, n.Root)
 	c, err := New(Options{Store: s, Dial: n.dial, Roots: roots, HostInterval: -1, DomainInterval: -1, Rate: -1})
 	if err != nil {

@@ -20,6 +20,7 @@ import (
 	"gazetteer/index/entry"
 	"gazetteer/index/query"
 	"gazetteer/index/view"
+	"gazetteer/internal/teststore"
 )
 
 // benchOperations is how many operations the benchmarks index: real ones, of
@@ -65,7 +66,7 @@ func benchIntents(b *testing.B) []string {
 // what it then takes on disk.
 func BenchmarkFollow(b *testing.B) {
 	docs := benchServices(b)
-	s := openStore(b, b.TempDir())
+	s := teststore.New(b)
 	for batch := range slices.Chunk(docs, 100) {
 		put(b, s, batch...)
 	}
@@ -121,7 +122,7 @@ func dirSize(b *testing.B, dir string) int64 {
 // what the index takes on disk.
 func BenchmarkOpen(b *testing.B) {
 	docs := benchServices(b)
-	s := openStore(b, b.TempDir())
+	s := teststore.New(b)
 	for batch := range slices.Chunk(docs, 100) {
 		put(b, s, batch...)
 	}

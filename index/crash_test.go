@@ -19,6 +19,7 @@ import (
 	"gazetteer/document"
 	"gazetteer/index/query"
 	"gazetteer/internal/need"
+	"gazetteer/internal/teststore"
 	"gazetteer/store"
 	"gazetteer/store/boltstore"
 )
@@ -117,9 +118,7 @@ func TestKilledFollower(t *testing.T) {
 
 func checkKilled(t *testing.T, dir string) {
 	t.Helper()
-	s, err := boltstore.Open(context.Background(), filepath.Join(dir, "store"), boltstore.Options{})
-	must(t, err)
-	defer s.Close()
+	s := teststore.Open(t, filepath.Join(dir, "store"))
 	said := newLogged()
 	x, err := Open(context.Background(), Options{Dir: filepath.Join(dir, "index"), Store: s, Log: slog.New(slog.NewTextHandler(said, nil))})
 	must(t, err)

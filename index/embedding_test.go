@@ -18,6 +18,7 @@ import (
 	"gazetteer/index/semantic"
 	"gazetteer/index/view"
 	"gazetteer/index/wordvec"
+	"gazetteer/internal/teststore"
 )
 
 func TestEmbeddingFindsOperationsWithoutSharedWord(t *testing.T) {
@@ -154,7 +155,7 @@ func TestStemForms(t *testing.T) {
 
 // A command that has an index of its own and does not search does not wait for the table of words.
 func TestFollowReadsNoVectors(t *testing.T) {
-	s, dir := openStore(t, t.TempDir()), t.TempDir()
+	s, dir := teststore.New(t), t.TempDir()
 	put(t, s, agis("a.test", "BOOK /table: Reserves a table"))
 	first := openIndex(t, s, dir, io.Discard)
 	catchUpOnce(t, first, s)

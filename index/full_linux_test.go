@@ -13,6 +13,7 @@ import (
 
 	"gazetteer/document"
 	"gazetteer/internal/need"
+	"gazetteer/internal/teststore"
 	"gazetteer/store"
 )
 
@@ -21,7 +22,7 @@ import (
 // when there is room.
 func TestFullDisk(t *testing.T) {
 	disk := need.Tmpfs(t, "size=8m")
-	s := openStore(t, t.TempDir())
+	s := teststore.New(t)
 	dir, ballast := filepath.Join(disk, "index"), filepath.Join(disk, "ballast")
 	log := newLogged()
 	x := openIndex(t, s, dir, log)

@@ -16,6 +16,7 @@ import (
 
 	"gazetteer/document"
 	"gazetteer/index/query"
+	"gazetteer/internal/teststore"
 	"gazetteer/store"
 	"gazetteer/store/boltstore"
 )
@@ -62,16 +63,6 @@ func (l *logged) waitFor(t *testing.T, part string) {
 			t.Fatalf("no line with %q was logged, but\n%s", part, l)
 		}
 	}
-}
-
-func openStore(t testing.TB, dir string) *boltstore.Store {
-	t.Helper()
-	s, err := boltstore.Open(context.Background(), dir, boltstore.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
-	return s
 }
 
 func openIndex(t testing.TB, s store.Store, dir string, log io.Writer) *Index {
@@ -125,7 +116,7 @@ func catchUpOnce(t testing.TB, x *Index, s store.Store) {
 // following.
 func indexed(t testing.TB, docs ...*document.Document) (*Index, *boltstore.Store) {
 	t.Helper()
-	s := openStore(t, t.TempDir())
+	s := teststore.New(t)
 	x := openIndex(t, s, filepath.Join(t.TempDir(), "index"), io.Discard)
 	put(t, s, docs...)
 	running(t, x)

@@ -11,6 +11,7 @@ import (
 	"gazetteer/index/query"
 	"gazetteer/index/view"
 	"gazetteer/internal/cache"
+	"gazetteer/internal/teststore"
 )
 
 // TestPostingsAreBounded checks that decoded postings stay within their bound, and that answers do
@@ -40,7 +41,7 @@ func TestPostingsAreBounded(t *testing.T) {
 // An index that was just opened answers correctly from the first search on, with
 // several at once and nothing made ready.
 func TestColdStart(t *testing.T) {
-	s := openStore(t, t.TempDir())
+	s := teststore.New(t)
 	dir := filepath.Join(t.TempDir(), "index")
 	put(t, s, realServices(t)...)
 	x, err := Open(context.Background(), Options{Dir: dir, Store: s})

@@ -27,6 +27,7 @@ import (
 	"gazetteer/index/entry"
 	"gazetteer/index/query"
 	"gazetteer/index/view"
+	"gazetteer/internal/teststore"
 	"gazetteer/store"
 	"gazetteer/store/boltstore"
 )
@@ -136,7 +137,7 @@ func sourcesOf(v *view.View) map[entry.Source]bool {
 // An index with a past (updates, deletions, many segments) answers as one that
 // was built afresh.
 func TestRebuiltIndexGivesIdenticalAnswers(t *testing.T) {
-	s := openStore(t, t.TempDir())
+	s := teststore.New(t)
 	dir := filepath.Join(t.TempDir(), "index")
 	docs := realServices(t)
 	random := rand.New(rand.NewPCG(1, 2))
@@ -196,7 +197,7 @@ func TestRebuiltIndexGivesIdenticalAnswers(t *testing.T) {
 // segments, and returns the directories and the answers.
 func built(t *testing.T) (s *boltstore.Store, dir, want string) {
 	t.Helper()
-	s = openStore(t, t.TempDir())
+	s = teststore.New(t)
 	dir = filepath.Join(t.TempDir(), "index")
 	x := openIndex(t, s, dir, io.Discard)
 	stop := running(t, x)
@@ -367,7 +368,7 @@ func TestDamagedDirectoryIsRebuilt(t *testing.T) {
 }
 
 func TestForeignFilesAreKept(t *testing.T) {
-	s, dir := openStore(t, t.TempDir()), t.TempDir()
+	s, dir := teststore.New(t), t.TempDir()
 	letter := filepath.Join(dir, "letter.txt")
 	must(t, os.WriteFile(letter, []byte("dear"), 0o600))
 	openIndex(t, s, dir, io.Discard)
@@ -407,7 +408,7 @@ func TestDirectoryHeldByAnotherProcess(t *testing.T) {
 }
 
 func TestUnwritableDirectoryIsAnError(t *testing.T) {
-	s := openStore(t, t.TempDir())
+	s := teststore.New(t)
 	file := filepath.Join(t.TempDir(), "file")
 	must(t, os.WriteFile(file, nil, 0o600))
 	_, err := Open(context.Background(), Options{Dir: filepath.Join(file, "index"), Store: s})
@@ -419,7 +420,7 @@ func TestUnwritableDirectoryIsAnError(t *testing.T) {
 func TestStoreReplacedWhileFollowing(t *testing.T) {
 	// The cursor of a new index is taken from another store; the log says so
 	// when it is followed.
-	s := openStore(t, t.TempDir())
+	s := teststore.New(t)
 	log := newLogged()
 	x := openIndex(t, s, filepath.Join(t.TempDir(), "index"), log)
 	put(t, s, realServices(t)...)
@@ -433,7 +434,7 @@ func TestStoreReplacedWhileFollowing(t *testing.T) {
 // TestIndexBehindTheHorizonIsRebuilt lets the store forget deletions that a closed index has not seen.
 // It is rebuilt, and answers as one that was built afresh.
 func TestIndexBehindTheHorizonIsRebuilt(t *testing.T) {
-	s := openStore(t, t.TempDir())
+	s := teststore.New(t)
 	dir := filepath.Join(t.TempDir(), "index")
 	docs := realServices(t)
 	x := openIndex(t, s, dir, io.Discard)
@@ -504,7 +505,7 @@ func TestDamageMetBySearchIsRebuilt(t *testing.T) {
 }
 
 func TestFailedBatchIsRetriedFromDisk(t *testing.T) {
-	s := openStore(t, t.TempDir())
+	s := teststore.New(t)
 	dir := filepath.Join(t.TempDir(), "index")
 	log := newLogged()
 	x := openIndex(t, s, dir, log)
@@ -535,7 +536,7 @@ func TestFailedBatchIsRetriedFromDisk(t *testing.T) {
 
 func TestUnreadableDocumentIsOmitted(t *testing.T) {
 	log := newLogged()
-	s := openStore(t, t.TempDir())
+	s := teststore.New(t)
 	x := openIndex(t, s, t.TempDir(), log)
 	put(t, s, agis("a.test", "BOOK /table"), agis("b.test", "BOOK /table"))
 	catchUpOnce(t, x, s)
@@ -551,7 +552,7 @@ func TestUnreadableDocumentIsOmitted(t *testing.T) {
 
 func TestDocumentOfUnknownKindIsOmitted(t *testing.T) {
 	log := newLogged()
-	s := openStore(t, t.TempDir())
+	s := teststore.New(t)
 	dir := t.TempDir()
 	x := openIndex(t, s, dir, log)
 	put(t, s, agis("a.test", "BOOK /table"), as("agis-next", agis("b.test", "BOOK /table")))
@@ -570,7 +571,7 @@ func TestDocumentOfUnknownKindIsOmitted(t *testing.T) {
 
 func TestDamagedDocumentIsOmitted(t *testing.T) {
 	data := t.TempDir()
-	s := openStore(t, data)
+	s := teststore.Open(t, data)
 	put(t, s, agis("a.test", "BOOK /table: unmistakable"), agis("b.test", "BOOK /table: quite another"))
 	dir := t.TempDir()
 	x := openIndex(t, s, dir, io.Discard)
@@ -592,7 +593,7 @@ func TestDamagedDocumentIsOmitted(t *testing.T) {
 	if !flipped {
 		t.Fatal("the text was not found in the store's files")
 	}
-	s = openStore(t, data)
+	s = teststore.Open(t, data)
 	log := newLogged()
 	x = openIndex(t, s, dir, log)
 	for range 2 {
@@ -606,7 +607,7 @@ func TestDamagedDocumentIsOmitted(t *testing.T) {
 }
 
 func TestOtherRecordsOnlyMoveCursor(t *testing.T) {
-	s := openStore(t, t.TempDir())
+	s := teststore.New(t)
 	dir := t.TempDir()
 	x := openIndex(t, s, dir, io.Discard)
 	put(t, s, agis("a.test", "BOOK /table"))
@@ -622,7 +623,7 @@ func TestOtherRecordsOnlyMoveCursor(t *testing.T) {
 }
 
 func TestRunEndsWithTheStore(t *testing.T) {
-	s := openStore(t, t.TempDir())
+	s := teststore.New(t)
 	x := openIndex(t, s, t.TempDir(), io.Discard)
 	must(t, s.Close())
 	if err := x.Run(context.Background()); !errors.Is(err, store.ErrClosed) {
@@ -632,7 +633,7 @@ func TestRunEndsWithTheStore(t *testing.T) {
 
 func TestOpenPrintsNothing(t *testing.T) {
 	// Without a logger, an index that must be rebuilt is silent.
-	s := openStore(t, t.TempDir())
+	s := teststore.New(t)
 	dir := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(dir, metaFile), nil, 0o600))
 	var out bytes.Buffer

@@ -13,6 +13,7 @@ import (
 	"gazetteer/index/query"
 	"gazetteer/index/semantic"
 	"gazetteer/index/view"
+	"gazetteer/internal/teststore"
 	"gazetteer/protocol"
 	"gazetteer/store"
 )
@@ -301,7 +302,7 @@ func TestRefetchRefreshesEvidence(t *testing.T) {
 }
 
 func TestHitTextIsOfIndexedVersion(t *testing.T) {
-	s := openStore(t, t.TempDir())
+	s := teststore.New(t)
 	x := openIndex(t, s, t.TempDir(), newLogged())
 	put(t, s, agis("a.test", "BOOK /table: Reserves a table", "BUY /car: Sells a car"))
 	catchUpOnce(t, x, s)
@@ -792,7 +793,7 @@ func TestSearchEndsWithItsContext(t *testing.T) {
 }
 
 func TestClosed(t *testing.T) {
-	s := openStore(t, t.TempDir())
+	s := teststore.New(t)
 	x := openIndex(t, s, t.TempDir(), newLogged())
 	if err := x.Close(); err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 
 	"gazetteer/conformance"
 	"gazetteer/index/query"
+	"gazetteer/internal/teststore"
 )
 
 // hostStates are states that a test sets.
@@ -36,7 +37,7 @@ func TestStatesEqualMeasured(t *testing.T) {
 }
 
 func TestSearchByState(t *testing.T) {
-	s := openStore(t, t.TempDir())
+	s := teststore.New(t)
 	for _, host := range []string{"a.test", "b.test", "c.test"} {
 		put(t, s, agis(host, "BOOK table"))
 	}

@@ -11,13 +11,14 @@ import (
 	"testing"
 
 	"gazetteer/index/query"
+	"gazetteer/internal/teststore"
 )
 
 // Stored embeddings give the same answers as computed ones, damaged ones are computed again, and
 // those of former segments are removed.
 func TestStoredEmbeddings(t *testing.T) {
 	docs := manyServices(t, 300)
-	s := openStore(t, t.TempDir())
+	s := teststore.New(t)
 	put(t, s, docs...)
 	dir := t.TempDir()
 	x := openIndex(t, s, dir, io.Discard)

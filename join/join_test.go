@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -19,6 +18,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"gazetteer/internal/teststore"
 
 	"gazetteer/document"
 	"gazetteer/join"
@@ -59,10 +60,7 @@ func newTownOf(t testing.TB, patience time.Duration) *town {
 	t.Helper()
 	w := &town{t: t, secrets: map[string]string{}, zone: map[string][]string{}, pages: map[string]string{}, clock: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)}
 	var err error
-	if w.store, err = boltstore.Open(t.Context(), t.TempDir(), boltstore.Options{MinFree: -1, Log: slog.New(slog.DiscardHandler)}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { w.store.Close() })
+	w.store = teststore.New(t)
 	server := httptest.NewUnstartedServer(w)
 	server.Config.ErrorLog = log.New(io.Discard, "", 0) // clients leave in the middle
 	server.StartTLS()

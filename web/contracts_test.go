@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"gazetteer/document"
+	"gazetteer/internal/teststore"
 	"gazetteer/store"
-	"gazetteer/store/boltstore"
 	"gazetteer/toolhost"
 	"gazetteer/web"
 )
@@ -45,11 +45,7 @@ func (silentConn) Close(toolhost.CloseKind, string) {}
 // the page has shown it, and no form of another site is taken.
 func TestContractsPage(t *testing.T) {
 	ctx := context.Background()
-	db, err := boltstore.Open(ctx, t.TempDir(), boltstore.Options{MinFree: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
+	db := teststore.New(t)
 	blocked := false
 	tools, err := toolhost.Open(ctx, toolhost.Options{Store: db, Dir: t.TempDir(), Blocked: func(context.Context, string) (bool, error) { return blocked, nil }})
 	if err != nil {

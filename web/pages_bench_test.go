@@ -28,8 +28,8 @@ import (
 	"gazetteer/index"
 	"gazetteer/internal/cputime"
 	"gazetteer/internal/fakestore"
+	"gazetteer/internal/teststore"
 	"gazetteer/registry/registrar"
-	"gazetteer/store/boltstore"
 	"gazetteer/web"
 )
 
@@ -136,9 +136,7 @@ func openLargeServer(b *testing.B, dir string, services int) string {
 	data := filepath.Join(dir, "store")
 	_, missing := os.Stat(data)
 	must(os.MkdirAll(data, 0o700))
-	s, err := boltstore.Open(ctx, data, boltstore.Options{MinFree: -1})
-	must(err)
-	b.Cleanup(func() { must(s.Close()) })
+	s := teststore.Open(b, data)
 	if missing != nil {
 		must(fakestore.Fill(ctx, s, fakestore.Options{Root: "..", Services: services, At: time.Now()}))
 	}

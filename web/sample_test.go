@@ -29,6 +29,7 @@ import (
 	"gazetteer/fetch"
 	"gazetteer/index"
 	"gazetteer/index/query"
+	"gazetteer/internal/teststore"
 	"gazetteer/join"
 	"gazetteer/protocol"
 	"gazetteer/protocol/did"
@@ -37,7 +38,6 @@ import (
 	"gazetteer/registry/admission"
 	"gazetteer/registry/directory"
 	"gazetteer/registry/evidence"
-	"gazetteer/store/boltstore"
 	"gazetteer/web"
 	"gazetteer/web/docpages"
 )
@@ -465,11 +465,7 @@ func engine(t testing.TB, a both) http.Handler {
 func mount(t testing.TB, a both, o web.Options) http.Handler {
 	t.Helper()
 	gin.SetMode(gin.TestMode)
-	s, err := boltstore.Open(context.Background(), t.TempDir(), boltstore.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
+	s := teststore.New(t)
 	answers := &answer.Answers{Store: s}
 	host, err := api.New(api.Options{Answers: answers})
 	if err != nil {

@@ -32,6 +32,7 @@ import (
 	"gazetteer/index"
 	"gazetteer/internal/fakenet"
 	"gazetteer/internal/need"
+	"gazetteer/internal/teststore"
 	"gazetteer/join"
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
@@ -581,9 +582,7 @@ func openTestServer(t *testing.T) *testServer {
 	t.Helper()
 	ctx := t.Context()
 	gin.SetMode(gin.TestMode)
-	s, err := boltstore.Open(ctx, t.TempDir(), boltstore.Options{})
-	must(t, err)
-	t.Cleanup(func() { must(t, s.Close()) })
+	s := teststore.New(t)
 	states := standing.Open(standing.Options{Store: s, Linger: time.Millisecond})
 	x, err := index.Open(ctx, index.Options{Dir: t.TempDir(), Store: s, States: states, Linger: time.Millisecond})
 	must(t, err)

@@ -26,6 +26,7 @@ import (
 	"gazetteer/document"
 	"gazetteer/fetch"
 	"gazetteer/index"
+	"gazetteer/internal/teststore"
 	"gazetteer/registry"
 	"gazetteer/store"
 	"gazetteer/store/boltstore"
@@ -58,9 +59,7 @@ func newServer(t *testing.T) *server {
 	}
 	s := &server{t: t}
 	var err error
-	s.store, err = boltstore.Open(t.Context(), t.TempDir(), boltstore.Options{MinFree: -1})
-	must(err)
-	t.Cleanup(func() { s.store.Close() })
+	s.store = teststore.New(t)
 	operations, err := index.Open(t.Context(), index.Options{Dir: t.TempDir() + "/index", Store: s.store})
 	must(err)
 	t.Cleanup(func() { operations.Close() })

@@ -24,6 +24,7 @@ import (
 	"gazetteer/api/route"
 	"gazetteer/crawler"
 	"gazetteer/index"
+	"gazetteer/internal/teststore"
 	"gazetteer/store"
 	"gazetteer/store/boltstore"
 
@@ -52,9 +53,7 @@ func newServer(t *testing.T, o operator.Options) *server {
 	}
 	s := &server{t: t}
 	var err error
-	s.store, err = boltstore.Open(t.Context(), t.TempDir(), boltstore.Options{MinFree: -1})
-	must(err)
-	t.Cleanup(func() { s.store.Close() })
+	s.store = teststore.New(t)
 	operations, err := index.Open(t.Context(), index.Options{Dir: t.TempDir() + "/index", Store: s.store})
 	must(err)
 	t.Cleanup(func() { operations.Close() })

@@ -20,9 +20,9 @@ import (
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
 	"gazetteer/internal/server"
+	"gazetteer/internal/teststore"
 	"gazetteer/registry/keyfile"
 	"gazetteer/registry/registrar"
-	"gazetteer/store/boltstore"
 )
 
 // A registryServer is a registry behind a server whose clock and whose answers a
@@ -39,11 +39,7 @@ func newRegistryServer(t *testing.T) *registryServer {
 	t.Helper()
 	gin.SetMode(gin.TestMode)
 	s := &registryServer{t: t, dir: t.TempDir()}
-	store, err := boltstore.Open(t.Context(), t.TempDir(), boltstore.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() })
+	store := teststore.New(t)
 	server := httptest.NewUnstartedServer(nil)
 	r, err := registrar.New(registrar.Options{
 		Store: store, DIDHost: "localhost", BaseURL: "http://" + server.Listener.Addr().String(),

@@ -6,12 +6,13 @@ import (
 
 	"gazetteer/conformance"
 	"gazetteer/document"
+	"gazetteer/internal/teststore"
 	"gazetteer/store"
 )
 
 // BenchmarkFollow reads what a visit without change writes: the record of the host and its document.
 func BenchmarkFollow(b *testing.B) {
-	s := openStore(b)
+	s := teststore.New(b)
 	f := Open(Options{Store: s})
 	doc := docOf("a.example", "1", "b.example")
 	for n := range 20 {
@@ -30,7 +31,7 @@ func BenchmarkFollow(b *testing.B) {
 
 // BenchmarkList lists the last hosts of 100,000 that have a state which few have.
 func BenchmarkList(b *testing.B) {
-	s := openStore(b)
+	s := teststore.New(b)
 	f := Open(Options{Store: s})
 	var batch []store.Record
 	for n := range 100_000 {

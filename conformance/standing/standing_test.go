@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"log/slog"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -17,21 +15,11 @@ import (
 	"gazetteer/conformance"
 	"gazetteer/document"
 	"gazetteer/fetch"
+	"gazetteer/internal/teststore"
 	"gazetteer/store"
-	"gazetteer/store/boltstore"
 )
 
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
-
-func openStore(t testing.TB) *boltstore.Store {
-	t.Helper()
-	s, err := boltstore.Open(t.Context(), t.TempDir(), boltstore.Options{Log: slog.New(slog.NewTextHandler(io.Discard, nil)), MinFree: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
-	return s
-}
 
 func apply(t testing.TB, s store.Store, writes ...store.Write) {
 	t.Helper()
@@ -146,7 +134,7 @@ func allKnown(f *Follower) known {
 }
 
 func TestStates(t *testing.T) {
-	s := openStore(t)
+	s := teststore.New(t)
 	doc := docOf("a.example", "1")
 	apply(t, s,
 		hostWrite(t, "a.example", noon, good("a.example"), []document.Document{doc}, true), jsonWrite(t, store.DocumentKey("a.example", "ai"), doc),
@@ -193,7 +181,7 @@ func TestStates(t *testing.T) {
 }
 
 func TestListPages(t *testing.T) {
-	s := openStore(t)
+	s := teststore.New(t)
 	var writes []store.Write
 	for _, name := range []string{"a.example", "www.a.example", "a-b.example", "b.example", "x.b-c.example", "a.test", "example"} {
 		writes = append(writes, hostWrite(t, name, noon, silent(name), nil, true))
@@ -223,7 +211,7 @@ func TestListPages(t *testing.T) {
 
 // A store without a history is judged by its present records.
 func TestStoreWithoutHistory(t *testing.T) {
-	s := openStore(t)
+	s := teststore.New(t)
 	doc := docOf("a.example", "1")
 	apply(t, s, hostWrite(t, "a.example", noon, good("a.example"), []document.Document{doc}, false), jsonWrite(t, store.DocumentKey("a.example", "ai"), doc))
 	f := openFollower(t, s)
@@ -237,7 +225,7 @@ func TestStoreWithoutHistory(t *testing.T) {
 }
 
 func TestLinks(t *testing.T) {
-	s := openStore(t)
+	s := teststore.New(t)
 	apply(t, s,
 		jsonWrite(t, store.DocumentKey("a.example", "ai"), docOf("a.example", "1", "b.example", "c.example")),
 		jsonWrite(t, store.DocumentKey("a.example", "agis"), docOf("a.example", "2", "b.example")),
@@ -269,7 +257,7 @@ func TestLinks(t *testing.T) {
 // TestRebuildGivesSameStates checks that after any sequence of writes the follower, one that reads
 // all records, and one that continues from a snapshot have the same content.
 func TestRebuildGivesSameStates(t *testing.T) {
-	s := openStore(t)
+	s := teststore.New(t)
 	path := filepath.Join(t.TempDir(), "standing")
 	first := Open(Options{Store: s, Path: path})
 	stop := runFollower(t, first)
@@ -319,7 +307,7 @@ func TestRebuildGivesSameStates(t *testing.T) {
 }
 
 func TestUselessSnapshots(t *testing.T) {
-	s := openStore(t)
+	s := teststore.New(t)
 	apply(t, s, hostWrite(t, "a.example", noon, silent("a.example"), nil, true))
 	path := filepath.Join(t.TempDir(), "standing")
 	f := Open(Options{Store: s, Path: path})
@@ -347,7 +335,7 @@ func TestUselessSnapshots(t *testing.T) {
 		}
 		stop()
 	}
-	other := openStore(t) // the snapshot is of another store
+	other := teststore.New(t) // the snapshot is of another store
 	apply(t, other, hostWrite(t, "b.example", noon, silent("b.example"), nil, true), hostWrite(t, "c.example", noon, silent("c.example"), nil, true))
 	f = Open(Options{Store: other, Path: path})
 	runFollower(t, f)
@@ -365,7 +353,7 @@ func TestUselessSnapshots(t *testing.T) {
 
 // TestStableNumbers checks that who holds a number of a host may go on using it.
 func TestStableNumbers(t *testing.T) {
-	s := openStore(t)
+	s := teststore.New(t)
 	doc := docOf("a.example", "1")
 	apply(t, s, hostWrite(t, "a.example", noon, good("a.example"), []document.Document{doc}, true))
 	f := openFollower(t, s)

@@ -16,8 +16,8 @@ import (
 
 	"gazetteer/internal/exit"
 	"gazetteer/internal/server"
+	"gazetteer/internal/teststore"
 	"gazetteer/store"
-	"gazetteer/store/boltstore"
 	"gazetteer/store/follow"
 )
 
@@ -87,11 +87,7 @@ func TestForgottenDocumentsAreResolvedAnew(t *testing.T) {
 // for its socket: the server holds the data directory before it answers.
 func TestCommandWaitsForStartingServer(t *testing.T) {
 	dir := t.TempDir()
-	store, err := boltstore.Open(t.Context(), dir, boltstore.Options{MinFree: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer store.Close()
+	teststore.Open(t, dir)
 	messages, out := io.Pipe()
 	a := &App{Streams: Streams{Out: io.Discard, Err: out}, DataDir: dir, Settings: []string{"min_free_bytes=0"}}
 	connected := make(chan error, 1)

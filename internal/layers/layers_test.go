@@ -54,7 +54,7 @@ var rows = [][]string{
 	{"web", "api/mcpserver", "api/selfdescription"},
 	{"internal/fakenet", "internal/need"}, // for the demo and the tests: they import nothing of the program
 	{"internal/fakenet/corpus"},           // for generators and for tests alone
-	{"registry/audit/audittest", "internal/fakestore", "internal/privatenet", "internal/nameserver", "internal/mcpconformance", "store/boltfile/filetest"}, // tests alone
+	{"registry/audit/audittest", "internal/fakestore", "internal/teststore", "internal/privatenet", "internal/nameserver", "internal/mcpconformance", "store/boltfile/filetest"}, // tests alone
 	{"internal/exit", "internal/version"},
 	{"internal/config"},
 	{"internal/backup"},

@@ -9,11 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	"gazetteer/internal/teststore"
 	"gazetteer/registry/audit"
 	"gazetteer/registry/audit/checkpoint"
 	"gazetteer/registry/audit/witness"
 	"gazetteer/store"
-	"gazetteer/store/boltstore"
 
 	"golang.org/x/mod/sumdb/note"
 )
@@ -27,9 +27,7 @@ func TestCosignersCosign(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s, err := boltstore.Open(ctx, filepath.Join(dir, "store"), boltstore.Options{MinFree: -1})
-	must(err)
-	defer s.Close()
+	s := teststore.Open(t, filepath.Join(dir, "store"))
 	key, err := checkpoint.OpenKey(filepath.Join(dir, "log.key"), "registry.example/log")
 	must(err)
 	log, err := audit.Open(ctx, audit.Options{Dir: filepath.Join(dir, "log"), Store: s, Key: key})
@@ -76,11 +74,7 @@ func TestCosignersCosign(t *testing.T) {
 // a signature of another key accepted, neither as a cosigner nor as the lock.
 func TestLyingWitness(t *testing.T) {
 	ctx, dir := t.Context(), t.TempDir()
-	s, err := boltstore.Open(ctx, filepath.Join(dir, "store"), boltstore.Options{MinFree: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
+	s := teststore.Open(t, filepath.Join(dir, "store"))
 	key, err := checkpoint.OpenKey(filepath.Join(dir, "log.key"), "registry.example/log")
 	if err != nil {
 		t.Fatal(err)
