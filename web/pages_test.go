@@ -429,7 +429,7 @@ func TestServicePageShowsState(t *testing.T) {
 		"Error AGIS101 no intent", "Warning AGIS117 mixed case", "write BOOK", "AGIS §4.3 · line 4, column 12 · /endpoints/0/method",
 		"Not valid, level 0, 1 error, 1 warning, 1 note", "Valid, level 1, no findings", "4.2 KiB", "1 stored version",
 		"date string, in the body, required", "guests integer, in the query, optional",
-		"due in a day", "Failures in a row2", "It closes some of the paths", "TLS 1.3, certificate of Some Authority R3 (ECDSA P-256, RSA 2048); expiry in 2 months", "AI Discovery document: Nothing is published here (HTTP 404)",
+		"due in a day", "Failures in a row2", "It closes some of the paths", "TLS 1.3, certificate of Some Authority R3 (ECDSA P-256, RSA 2048); it expires in 2 months", "AI Discovery document: Nothing is published here (HTTP 404)",
 		"AGIS document: Fetched", "named by the host's own document", "xn--80ak6aa92e.test",
 	} {
 		if !strings.Contains(text, want) {
@@ -658,6 +658,11 @@ func parse(t *testing.T, text string) *html.Node {
 	return n
 }
 
+// ofStandard reports whether an address is that of a draft or an RFC.
+func ofStandard(address string) bool {
+	return strings.HasPrefix(address, "https://datatracker.ietf.org/doc/html/") || strings.HasPrefix(address, "https://www.rfc-editor.org/rfc/")
+}
+
 // faults lists the faults of a page.
 func faults(page *html.Node) []string {
 	var found []string
@@ -712,7 +717,7 @@ func faults(page *html.Node) []string {
 				}
 			case a.Key == "href", a.Key == "src", a.Key == "action":
 				if local := strings.HasPrefix(a.Val, "/") && !strings.HasPrefix(a.Val, "//") || strings.HasPrefix(a.Val, "#"); !local &&
-					!(n.Data == "a" && strings.HasPrefix(strings.ToLower(a.Val), "https://") && attribute(n, "rel") == "nofollow ugc noopener") {
+					!(n.Data == "a" && strings.HasPrefix(strings.ToLower(a.Val), "https://") && (attribute(n, "rel") == "nofollow ugc noopener" || attribute(n, "rel") == "noopener" && ofStandard(a.Val))) {
 					fault("<%s> leads to %q", n.Data, a.Val)
 				}
 			}

@@ -107,6 +107,7 @@ type ruleView struct {
 	Tone     string
 	Severity string
 	Basis    string
+	Source   []sourcePart
 }
 
 // bases describes the basis of a rule.
@@ -142,7 +143,7 @@ func (p *Pages) rulePage(c *gin.Context) (frame.WebPage, error) {
 	}
 	v := ruleView{
 		RuleView: r, Title: titleOf(r.Name), Tone: r.Severity.String(),
-		Severity: weights[r.Severity], Basis: bases[r.Basis],
+		Severity: weights[r.Severity], Basis: bases[r.Basis], Source: sourceParts(r.Section),
 	}
 	return frame.WebPage{Name: "rule", Title: r.Code + ": " + v.Title, Body: v}, nil
 }

@@ -45,8 +45,8 @@ var claimWords = map[string]string{
 // concernWords describe the kinds of problems with a namespace.
 var concernWords = map[string]string{
 	"collision":      "Several owners use it",
-	"foreign-domain": "Perhaps squatting",
-	"foreign-name":   "Perhaps squatting",
+	"foreign-domain": "Possible squatting",
+	"foreign-name":   "Possible squatting",
 	"lookalike":      "Easily confused",
 }
 

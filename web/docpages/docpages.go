@@ -380,7 +380,7 @@ func (p *Pages) mcpPage() gin.HandlerFunc {
 			{"VS Code", ".vscode/mcp.json", `{"servers": {"gazetteer": {"type": "http", "url": "` + address + `"}}}`},
 			{"Cursor", ".cursor/mcp.json", `{"mcpServers": {"gazetteer": {"url": "` + address + `"}}}`},
 			{"Codex", "~/.codex/config.toml", "[mcp_servers.gazetteer]\nurl = \"" + address + "\""},
-			{"curl", "to see an answer", "curl " + address + " \\\n  -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' \\\n  -d '" + `{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "search_operations", "arguments": {"query": "book a table"}}}` + "'"},
+			{"curl", "to see an answer", "curl " + address + " \\\n  -H 'Content-Type: application/json' \\\n  -H 'Accept: application/json, text/event-stream' \\\n  -d '" + `{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "search_operations", "arguments": {"query": "book a table"}}}` + "'"},
 		}, mcpTools}}, nil
 	})
 	return func(c *gin.Context) {
