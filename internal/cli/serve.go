@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"gazetteer/internal/config"
 	"gazetteer/internal/exit"
 	"gazetteer/internal/server"
+	"gazetteer/store/boltfile"
 )
 
 // ServeCommand returns the command serve.
@@ -49,6 +52,10 @@ shutdown_grace.`,
 func (a *App) runServer(ctx context.Context, settings config.Config, invite *App) (err error) {
 	l := NewLogger(a.Err, settings.LogLevel)
 	server.TuneMemory(settings)
+	// Asked before the address: that of the running server is in use, too.
+	if held := boltfile.Holder(settings.DataDir); held != nil {
+		return describeRunningServer(ctx, held)
+	}
 	public, err := server.ListenTCP(settings.Listen, "--listen")
 	if err != nil {
 		return err
@@ -88,6 +95,24 @@ func (a *App) runServer(ctx context.Context, settings config.Config, invite *App
 	}
 	return err
 }
+
+// describeRunningServer adds the address of the server that has a data directory to the error about it.
+func describeRunningServer(ctx context.Context, held *boltfile.HeldError) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	var catalog struct{ Linkset []struct{ Anchor string } }
+	c, ok := NewSocketClient(held.Dir)
+	if !ok {
+		return held // it is starting
+	}
+	if _, err := c.GetJSON(ctx, catalogPath, &catalog); err != nil || len(catalog.Linkset) == 0 {
+		return held
+	}
+	return fmt.Errorf("a server of this data directory already runs at %s: %w", strings.TrimSuffix(catalog.Linkset[0].Anchor, catalogPath), held)
+}
+
+// catalogPath is where a server lists its own addresses, the catalog's first.
+const catalogPath = "/.well-known/api-catalog"
 
 // formatInvitation returns the text that tells the user which address to open, and what to ask.
 func (a *App) formatInvitation(address string, crawling bool) string {

@@ -160,6 +160,22 @@ func lockDir(ctx context.Context, dir string) (*os.File, error) {
 	return f, nil
 }
 
+// Holder returns the running process that has the directory open, nil if there is none.
+func Holder(dir string) *HeldError {
+	f, err := os.Open(filepath.Join(dir, lockFile))
+	if err != nil {
+		return nil
+	}
+	defer f.Close() // and releases the lock
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB); !errors.Is(err, syscall.EWOULDBLOCK) {
+		return nil
+	}
+	if pid := readPID(f); isAlive(pid) {
+		return &HeldError{PID: pid, Dir: dir}
+	}
+	return nil
+}
+
 func writePID(f *os.File) error {
 	if err := f.Truncate(0); err != nil {
 		return err

@@ -103,6 +103,9 @@ func testHeldByAnotherProcess(t *testing.T, subject Subject) {
 	if want := fmt.Sprintf("data directory %s is in use by process %d", dir, holder.Process.Pid); err != nil && err.Error() != want {
 		t.Errorf("it says %q, want %q", err, want)
 	}
+	if by := boltfile.Holder(dir); held != nil && (by == nil || *by != *held) {
+		t.Errorf("the holder is %v, want %v", by, held)
+	}
 	for name, content := range subject.readFiles(t, dir) {
 		if content != before[name] {
 			t.Errorf("%s was touched", name)
@@ -111,6 +114,9 @@ func testHeldByAnotherProcess(t *testing.T, subject Subject) {
 	stdin.Close()
 	if err := holder.Wait(); err != nil {
 		t.Fatal(err)
+	}
+	if by := boltfile.Holder(dir); by != nil {
+		t.Errorf("the holder after its end is %v", by)
 	}
 	subject.openHandle(t, dir).Close()
 }
