@@ -15,6 +15,9 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"gazetteer/document"
+	"gazetteer/protocol/a2a/a2ahttp"
+	"gazetteer/relay"
+	"gazetteer/relay/relayhttp"
 	"gazetteer/store"
 	"gazetteer/store/boltstore"
 )
@@ -162,6 +165,34 @@ func TestRefusals(t *testing.T) {
 				t.Errorf("where is %+v, want parameter %s", p.Where, c.parameter)
 			}
 		})
+	}
+}
+
+// TestRefusalsBelowInbox checks that a request with X-A2A-Version gets the body of A2A §9.3 also where the
+// relay has no route, and any other request a problem.
+func TestRefusalsBelowInbox(t *testing.T) {
+	h := newTestServer(t, options{relay: func(*relay.Options, *relayhttp.Options) {}})
+	for _, test := range []struct {
+		method, path, reason string
+		status               int
+	}{
+		{"GET", "/inbox/x/none", "Not Found", 404}, {"GET", "/inbox/", "Not Found", 404}, {"PATCH", "/inbox/x", "Method Not Allowed", 405}, {"DELETE", "/inbox/x/pull", "Method Not Allowed", 405},
+	} {
+		r := h.request(test.method, test.path, "", a2ahttp.VersionHeader, "draft-1")
+		var body map[string]string
+		err := json.Unmarshal([]byte(r.body), &body)
+		if err != nil || r.StatusCode != test.status || body["error"] != test.reason || body["detail"] == "" || len(body) != 2 || r.Header.Get(a2ahttp.VersionHeader) != a2ahttp.Version || !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
+			t.Errorf("%s %s: %s %v %s", test.method, test.path, r.Status, r.Header, r.body)
+		}
+		if test.status == 405 && r.Header.Get("Allow") == "" {
+			t.Errorf("%s %s: no Allow", test.method, test.path)
+		}
+		if r := h.request(test.method, test.path, ""); r.StatusCode != test.status || r.Header.Get("Content-Type") != "application/problem+json" {
+			t.Errorf("%s %s without a version: %s %v", test.method, test.path, r.Status, r.Header)
+		}
+	}
+	if r := h.request("GET", "/none", "", a2ahttp.VersionHeader, "draft-1"); r.Header.Get("Content-Type") != "application/problem+json" {
+		t.Errorf("another address: %v", r.Header)
 	}
 }
 

@@ -326,7 +326,11 @@ func (r *Relay) explainPush(ctx context.Context, e *a2a.Verified, err error) err
 	case errors.Is(err, ErrRepeated), errors.Is(err, ErrTaken):
 		return &a2a.Refusal{Status: http.StatusConflict, Reason: a2a.ErrorReplay, Rule: a2a.RuleReplay, Detail: err.Error(), ThreadID: e.ThreadID}
 	case errors.Is(err, ErrWindowFull):
-		return &Refusal{Status: http.StatusTooManyRequests, Reason: a2a.ErrorReplayExhausted, Code: "replay_window_full", Detail: err.Error(), ThreadID: e.ThreadID, Wait: time.Hour}
+		// §9.2 has Replay Window Exhausted for one thread: the sender opens another one, which does not
+		// help here.
+		refusal := refuseRate(err.Error()+": it has room again when the earliest messages are old enough", time.Hour)
+		refusal.Code = "replay_window_full"
+		return refusal
 	case errors.Is(err, ErrInboxFull):
 		return refuseRate("the inbox is full until its owner pulls mail", 10*time.Minute)
 	case errors.Is(err, store.ErrInvalid):

@@ -226,6 +226,10 @@ func (a *Mux) sendError(c *gin.Context, err error) {
 func (a *Mux) sendProblem(c *gin.Context, r *Error) {
 	h := c.Writer.Header()
 	maps.Copy(h, r.GetHeaders())
+	if relayhttp.IsDraft(c.Request) {
+		relayhttp.WriteDraftError(c.Writer, r.Problem.Status, r.Problem.Detail)
+		return
+	}
 	h.Set("Content-Type", r.ContentType(""))
 	body, err := json.Marshal(r)
 	if err != nil {

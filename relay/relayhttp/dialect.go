@@ -9,10 +9,12 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"gazetteer/limit"
 	"gazetteer/protocol/a2a"
+	"gazetteer/protocol/a2a/a2ahttp"
 	"gazetteer/relay"
 )
 
@@ -105,6 +107,29 @@ func (d dialect) writeError(w http.ResponseWriter, accepted relay.Accepted, err 
 	writeJSON(w, e.Status, body)
 }
 
+// relayError is the error text of §9.1 for failures of the relay.
+const relayError = "Relay Error"
+
+// IsDraft reports whether a request to the inboxes wants error bodies of the draft.
+func IsDraft(r *http.Request) bool {
+	return strings.HasPrefix(r.URL.Path, "/inbox/") && r.Header.Get(a2ahttp.VersionHeader) != ""
+}
+
+// WriteDraftError writes the body of §9.3 for an error before the routes of the relay.
+func WriteDraftError(w http.ResponseWriter, status int, detail string) {
+	w.Header().Set(a2ahttp.VersionHeader, a2ahttp.Version)
+	reason := http.StatusText(status)
+	switch {
+	case status == http.StatusTooManyRequests:
+		reason = a2a.ErrorRateLimited
+	case status == http.StatusRequestEntityTooLarge:
+		reason = a2a.ErrorTooLarge
+	case status >= 500 && status != http.StatusBadGateway:
+		reason = relayError
+	}
+	writeJSON(w, status, errorBody{Error: reason, Detail: detail})
+}
+
 // resolverRetry is how long a sender waits after its own registry did not answer.
 const resolverRetry = 5 * time.Second
 
@@ -115,7 +140,7 @@ func refusalOf(err error) (e relay.Refusal, airID string) {
 	}
 	broken, ok := errors.AsType[*a2a.Refusal](err)
 	if !ok {
-		return relay.Refusal{Status: http.StatusInternalServerError, Reason: "Relay Error", Code: "internal", Detail: "the relay failed"}, ""
+		return relay.Refusal{Status: http.StatusInternalServerError, Reason: relayError, Code: "internal", Detail: "the relay failed"}, ""
 	}
 	e = relay.Refusal{Status: broken.Status, Reason: broken.Reason, Code: broken.Rule, Detail: broken.Detail, ThreadID: broken.ThreadID}
 	switch {
