@@ -15,11 +15,11 @@ import (
 	"gazetteer/store/follow"
 )
 
-// DefaultKeep is how many items a feed keeps unless Options say otherwise.
-const DefaultKeep = 1_000_000
+// defaultKeep is how many items a feed keeps unless Options say otherwise.
+const defaultKeep = 1_000_000
 
-// MaxPage is the largest page.
-const MaxPage = 100
+// maxPage is the largest page.
+const maxPage = 100
 
 // ErrGone says that items behind a position were dropped, so that a page that begins there would miss
 // some. Test with errors.Is.
@@ -30,7 +30,7 @@ type Options struct {
 	Dir   string // the parent must exist
 	Store store.Store
 	Log   *slog.Logger // nil: silent
-	// Keep is how many items are kept; [DefaultKeep] when 0. The oldest are dropped.
+	// Keep is how many items are kept; defaultKeep when 0. The oldest are dropped.
 	Keep int
 	// MinFree is that of [boltfile.Options].
 	MinFree int64
@@ -60,7 +60,7 @@ type Feed struct {
 func Open(ctx context.Context, o Options) (*Feed, error) {
 	f := &Feed{store: o.Store, log: o.Log, keep: o.Keep, linger: o.Linger}
 	f.log = cmp.Or(f.log, slog.New(slog.DiscardHandler))
-	f.keep = cmp.Or(f.keep, DefaultKeep)
+	f.keep = cmp.Or(f.keep, defaultKeep)
 	f.linger = cmp.Or(f.linger, 500*time.Millisecond)
 	var err error
 	if f.file, err = openFile(ctx, o.Dir, f.log, o.MinFree); err != nil {
@@ -116,7 +116,7 @@ type Page struct {
 	More bool
 }
 
-// After returns at most limit items behind a position, the oldest first; [MaxPage] at most. The error
+// After returns at most limit items behind a position, the oldest first; maxPage at most. The error
 // is [ErrGone] for a position whose followers were dropped; position 0 is never gone.
 func (f *Feed) After(filter Filter, position uint64, limit int) (Page, error) {
 	s, err := f.SelectAfter(filter, position, limit)
@@ -154,7 +154,7 @@ func (f *Feed) SelectAfter(filter Filter, position uint64, limit int) (Selection
 
 // selectPositions returns the positions of the first items behind a position that a filter chooses.
 func (f *Feed) selectPositions(filter Filter, position uint64, limit int) (positions []uint64, more bool) {
-	limit = min(max(limit, 1), MaxPage)
+	limit = min(max(limit, 1), maxPage)
 	first := f.postings.ordinal(position + 1)
 	found := f.postings.matchFrom(filter, first).Iterator()
 	found.AdvanceIfNeeded(first)
@@ -170,7 +170,7 @@ func (f *Feed) selectPositions(filter Filter, position uint64, limit int) (posit
 // Before returns at most limit items before a position, the newest first; before 0 means the newest of
 // all. Next is the position of the last one, to go on before.
 func (f *Feed) Before(filter Filter, position uint64, limit int) (Page, error) {
-	limit = min(max(limit, 1), MaxPage)
+	limit = min(max(limit, 1), maxPage)
 	f.mu.RLock()
 	matches := f.postings.match(filter)
 	var count uint64 // of the matches before the position

@@ -12,8 +12,8 @@ import (
 	"gazetteer/registry/evidence"
 )
 
-// File is the path of the file that can replace a TXT record.
-const File = "/.well-known/gazetteer-crawler"
+// proofFile is the path of the file that can replace a TXT record.
+const proofFile = "/.well-known/gazetteer-crawler"
 
 const maxFile = 16 << 10 // bytes
 
@@ -41,7 +41,7 @@ func newPublication(kind RequestKind, host string, subdomains bool) Publication 
 	for _, name := range recordNames(host) {
 		p.At = append(p.At, "TXT "+name)
 	}
-	p.At = append(p.At, "https://"+host+File)
+	p.At = append(p.At, "https://"+host+proofFile)
 	if domain := psl.Domain(host); domain != host {
 		p.Key += " or did:web:" + domain
 	}
@@ -62,7 +62,7 @@ func (o *Owners) proveRequest(ctx context.Context, a *RequestResult, e Evidence)
 			}
 		}
 	}
-	if o.web != nil && a.noteProbe(ctx, evidence.ProbeFile(ctx, o.web, "https://"+a.Host+File, maxFile, want, judgeValues)) {
+	if o.web != nil && a.noteProbe(ctx, evidence.ProbeFile(ctx, o.web, "https://"+a.Host+proofFile, maxFile, want, judgeValues)) {
 		return ctx.Err()
 	}
 	if len(a.Probes) == 0 {

@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// MaxClusters is the number of clusters, unless there are fewer texts. In an index of a million
+	// maxClusters is the number of clusters, unless there are fewer texts. In an index of a million
 	// operations a cluster has about four thousand.
-	MaxClusters = 256
+	maxClusters = 256
 	// clusterRounds is the number of rounds that move each centroid to the mean of its texts.
 	clusterRounds = 4
 	// clusterCandidates is the number of nearest centroids by sign code that are compared exactly.
@@ -41,7 +41,7 @@ func (l *Lexicon) computeCentroids() []Centroid {
 			texts = append(texts, Centroid{m, SignCodeOf(m.Vector)})
 		}
 	}
-	centroids := make([]Centroid, min(MaxClusters, len(texts)))
+	centroids := make([]Centroid, min(maxClusters, len(texts)))
 	for i := range centroids {
 		centroids[i] = texts[i*len(texts)/len(centroids)]
 	}

@@ -370,7 +370,7 @@ func (c *Client) PostForLines(ctx context.Context, path string, body any, each f
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return RefusalError(response, nil)
+		return refusalError(response, nil)
 	}
 	decoder := json.NewDecoder(response.Body)
 	for {
@@ -405,7 +405,7 @@ func (c *Client) Send(request *http.Request, also ...int) (*http.Response, error
 	if err := request.Context().Err(); err != nil {
 		return nil, err
 	}
-	return nil, RefusalError(response, raw)
+	return nil, refusalError(response, raw)
 }
 
 // Do sends a request. Its errors have an exit code. It stops waiting if the server sends nothing
@@ -476,8 +476,8 @@ func (b *watchedBody) Close() error {
 }
 
 const (
-	// MaxAnswer is the largest answer that commands read whole, in bytes.
-	MaxAnswer = 64 << 20
+	// maxAnswer is the largest answer that commands read whole, in bytes.
+	maxAnswer = 64 << 20
 	// answerTimes is the time for a whole answer, in times of --timeout: a server that sends a byte now
 	// and then is never silent.
 	answerTimes = 10
@@ -486,7 +486,7 @@ const (
 // errSlow means that an answer was not complete in time.
 var errSlow = errors.New("the answer is not complete in time")
 
-// ReadAnswer reads all of an answer of [Client.Do], up to MaxAnswer bytes, and closes it. Its errors
+// ReadAnswer reads all of an answer of [Client.Do], up to maxAnswer bytes, and closes it. Its errors
 // have an exit code; with them it returns what it has read.
 func (c *Client) ReadAnswer(response *http.Response) ([]byte, error) {
 	defer response.Body.Close()
@@ -494,10 +494,10 @@ func (c *Client) ReadAnswer(response *http.Response) ([]byte, error) {
 	if watched = watched && body.abort != nil; watched {
 		defer time.AfterFunc(answerTimes*c.silence, func() { body.abort(errSlow) }).Stop()
 	}
-	raw, err := limit.ReadAll(response.Body, MaxAnswer)
+	raw, err := limit.ReadAll(response.Body, maxAnswer)
 	switch {
 	case errors.Is(err, limit.ErrTooLarge):
-		return nil, exit.Networkf("the answer of %s is larger than %d MiB: it is not read", c.Base, MaxAnswer>>20)
+		return nil, exit.Networkf("the answer of %s is larger than %d MiB: it is not read", c.Base, maxAnswer>>20)
 	case err != nil && watched && errors.Is(context.Cause(body.ctx), errSlow):
 		return raw, exit.Networkf("%s has not sent all of its answer in %s, %d times --timeout", c.Base, answerTimes*c.silence, answerTimes)
 	case err != nil:

@@ -39,8 +39,8 @@ func (e *RefusedError) Error() string { return e.err.Error() }
 
 func (e *RefusedError) Unwrap() error { return e.err }
 
-// RefusalError is StatusError with the expected and the received values, and with the names of flags.
-func RefusalError(response *http.Response, body []byte) error {
+// refusalError is StatusError with the expected and the received values, and with the names of flags.
+func refusalError(response *http.Response, body []byte) error {
 	status := response.StatusCode
 	var r refusal
 	json.Unmarshal(body, &r) // an invalid body adds nothing

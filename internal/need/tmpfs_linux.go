@@ -23,7 +23,7 @@ func TmpfsAt(t testing.TB, dir, options string) {
 		Missing(t, "cannot mount a file system: %v", err)
 	}
 	t.Cleanup(func() {
-		if err := Unmount(dir); err != nil {
+		if err := untilIdle(func() error { return syscall.Unmount(dir, 0) }); err != nil {
 			t.Errorf("cannot unmount %s: %v", dir, err)
 		}
 	})
@@ -32,11 +32,6 @@ func TmpfsAt(t testing.TB, dir, options string) {
 // Mount mounts a file system in memory, or changes one with MS_REMOUNT.
 func Mount(dir string, flags uintptr, options string) error {
 	return untilIdle(func() error { return syscall.Mount("tmpfs", dir, "tmpfs", flags, options) })
-}
-
-// Unmount unmounts the file system on the directory.
-func Unmount(dir string) error {
-	return untilIdle(func() error { return syscall.Unmount(dir, 0) })
 }
 
 // untilIdle calls f until the file system is no longer busy, for a minute at most. One with open

@@ -3,7 +3,7 @@
 //
 // There are three times. [Clock.Now] is the time of the machine: signatures and records use it.
 // [Clock.Due] is for actions that cannot be reversed: expiring mail, completing a recovery,
-// expiring a registration. After a forward jump, Due catches up with Now at [CatchUp] times the
+// expiring a registration. After a forward jump, Due catches up with Now at catchUp times the
 // speed of a clock, so that a jump that is corrected within minutes ends nothing; Due follows a
 // backward jump at once. [Clock.Steady] is for intervals: it ignores all jumps.
 package steadyclock
@@ -20,8 +20,8 @@ import (
 const (
 	// minJump is by how much the clock must jump to be noticed.
 	minJump = time.Minute
-	// CatchUp is how many seconds Due advances in one second while it is behind Now.
-	CatchUp = 60
+	// catchUp is how many seconds Due advances in one second while it is behind Now.
+	catchUp = 60
 	// checkInterval is how often an idle program compares its clocks.
 	checkInterval = 10 * time.Second
 )
@@ -120,6 +120,6 @@ func (c *Clock) compare(now time.Time) {
 	case behind <= passed+minJump:
 		c.due = now // also after a jump back
 	default:
-		c.due = c.due.Add(min(behind, CatchUp*passed))
+		c.due = c.due.Add(min(behind, catchUp*passed))
 	}
 }

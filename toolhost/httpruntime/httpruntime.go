@@ -28,9 +28,6 @@ import (
 	"gazetteer/toolhost"
 )
 
-// ID is the runtime_id.
-const ID = toolhost.HTTPRuntime
-
 const (
 	maxAnswer  = 1 << 20 // bytes of an answer
 	maxDetail  = 2 << 10 // bytes of a refusal that go into the error
@@ -102,7 +99,7 @@ func (r *Runtime) Run(ctx context.Context) error {
 		return nil
 	}
 	defer done()
-	attached := r.o.Host.Attach(toolhost.Identity{ID: ID, Kind: toolhost.RuntimeIdentity}, r)
+	attached := r.o.Host.Attach(toolhost.Identity{ID: toolhost.HTTPRuntime, Kind: toolhost.RuntimeIdentity}, r)
 	defer attached.Detach()
 	// Answers of calls and of the loop below reach the host one after the other.
 	var receiving sync.Mutex
@@ -116,7 +113,7 @@ func (r *Runtime) Run(ctx context.Context) error {
 	var calls sync.WaitGroup
 	defer calls.Wait()
 	defer cancel()
-	receive(altar.AnnounceRuntime{RuntimeID: ID, Language: "go", ProtocolVersion: altar.Current})
+	receive(altar.AnnounceRuntime{RuntimeID: toolhost.HTTPRuntime, Language: "go", ProtocolVersion: altar.Current})
 	for frame := range r.frames {
 		m, err := altar.ReadMessage(frame, false)
 		if err != nil {
