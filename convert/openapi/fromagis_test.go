@@ -1,13 +1,15 @@
 package openapi_test
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/pb33f/libopenapi"
+	"github.com/pb33f/libopenapi/datamodel"
+	v3 "github.com/pb33f/libopenapi/datamodel/low/v3"
 
 	"gazetteer/convert/openapi"
 	"gazetteer/protocol/agis"
@@ -55,36 +57,52 @@ func TestFromAGISAndBack(t *testing.T) {
 	}
 }
 
-// checkByLibrary has libopenapi build the model of a whole description.
+// checkByLibrary has libopenapi build the model of a whole description: the one that the converter
+// uses, too. The package libopenapi itself would add a minute of compilation to each run.
 func checkByLibrary(t *testing.T, text []byte, endpoints int) {
 	t.Helper()
-	document, err := libopenapi.NewDocument(text)
+	info, err := datamodel.ExtractSpecInfo(text)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
-	model, err := document.BuildV3Model()
+	if !slices.Contains([]string{datamodel.OAS3, datamodel.OAS31, datamodel.OAS32}, info.SpecFormat) {
+		t.Fatalf("format %s\n%s", info.SpecFormat, text)
+	}
+	model, err := v3.CreateDocumentFromConfig(info, datamodel.NewDocumentConfiguration())
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	operations, ids := 0, map[string]bool{}
-	for path, item := range model.Model.Paths.PathItems.FromOldest() {
-		for method, o := range item.GetOperations().FromOldest() {
+	for path, item := range model.Paths.Value.PathItems.FromOldest() {
+		for method, o := range operationsOf(item.Value) {
 			operations++
-			ids[o.OperationId] = true
-			if len(o.Parameters) == 0 || o.Parameters[0].Name != "X-AGIS-Method" {
-				t.Errorf("%s %s has no header with its method", method, path)
+			ids[o.OperationId.Value] = true
+			if p := o.Parameters.Value; len(p) == 0 || p[0].Value.Name.Value != "X-AGIS-Method" {
+				t.Errorf("%s %s has no header with its method", method, path.Value)
 			}
-			if method == "get" && o.RequestBody != nil {
-				t.Errorf("GET %s has a body", path)
+			if method == "get" && o.RequestBody.Value != nil {
+				t.Errorf("GET %s has a body", path.Value)
 			}
-			if o.Responses.Codes.GetOrZero("200") == nil {
-				t.Errorf("%s %s has no answer", method, path)
+			if o.Responses.Value == nil || o.Responses.Value.FindResponseByCode("200") == nil {
+				t.Errorf("%s %s has no answer", method, path.Value)
 			}
 		}
 	}
 	if operations != endpoints || len(ids) != endpoints {
 		t.Errorf("%d operations with %d ids, want %d", operations, len(ids), endpoints)
 	}
+}
+
+// operationsOf returns the operations of a path by their methods.
+func operationsOf(item *v3.PathItem) map[string]*v3.Operation {
+	operations := map[string]*v3.Operation{"get": item.Get.Value, "put": item.Put.Value, "post": item.Post.Value,
+		"delete": item.Delete.Value, "options": item.Options.Value, "head": item.Head.Value, "patch": item.Patch.Value,
+		"trace": item.Trace.Value, "query": item.Query.Value}
+	for method, o := range item.AdditionalOperations.Value.FromOldest() {
+		operations[method.Value] = o.Value
+	}
+	maps.DeleteFunc(operations, func(_ string, o *v3.Operation) bool { return o == nil })
+	return operations
 }
 
 // describeEndpoints lists method, path and the sorted parameters of each endpoint.
