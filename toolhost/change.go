@@ -30,7 +30,8 @@ type Change struct {
 	// Digest is that of the document with the change, "" when the document is gone.
 	Digest string `json:"digest,omitempty"`
 
-	next *Contract // the contract with the change
+	next   *Contract // the contract with the change
+	reason string    // why the change cannot be approved, "" when it can
 }
 
 // Change returns what an owner changed behind a contract, nil when nothing did.
@@ -54,7 +55,7 @@ func (h *Host) Change(ctx context.Context, name string) (*Change, error) {
 	if current.Digest == c.Pin.Digest {
 		return nil, nil
 	}
-	change.Digest = current.Digest
+	change.Digest, change.reason = current.Digest, reasonAgainstDocument(current)
 	operation := findOperation(current, c.Pin)
 	if operation != nil {
 		next, err := h.contractOf(h.readSource(ctx, *current), *operation, c.Name, nil)
@@ -211,6 +212,9 @@ func (h *Host) Approve(ctx context.Context, name string, approval Approval) (Con
 	if change != nil && c.State != Revoked {
 		if change.next == nil {
 			return Contract{}, fmt.Errorf("%w: %s no longer publishes the operation; revoke the contract", ErrNoProposal, c.Pin.Host)
+		}
+		if change.reason != "" {
+			return Contract{}, fmt.Errorf("%w: the change is not approved, and the contract stays as it is: %s", ErrNoProposal, change.reason)
 		}
 		c = *change.next
 	}

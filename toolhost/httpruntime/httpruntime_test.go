@@ -523,6 +523,36 @@ func TestInvalidDocumentsGetNoContract(t *testing.T) {
 	}
 }
 
+// TestChangeToInvalidDocumentIsNotApproved checks that a contract is not changed to what a document with
+// errors describes, and can be when the errors are gone.
+func TestChangeToInvalidDocumentIsNotApproved(t *testing.T) {
+	w := newWorld(t)
+	store := func(version, endpoint string) {
+		w.storeDocument(document.AI, "https://api.example/.well-known/ai", `{"aiendpoint":"`+version+`","service":{"name":"S","description":"D"},
+			"capabilities":[{"id":"order","description":"Order a dish","endpoint":"`+endpoint+`","method":"POST","returns":"it"}]}`)
+	}
+	store("1.0", "/orders")
+	proposed, skipped, err := w.host.Propose(t.Context(), "api.example", "")
+	if err != nil || len(proposed) != 1 {
+		t.Fatal(proposed, skipped, err)
+	}
+	name := proposed[0].Name
+	for _, step := range []struct{ version, endpoint, reason, calls string }{
+		{"1.0", "/orders", "", "/orders"},
+		{"0.9", "/new", "has errors: gazetteer validate api.example names them", "/orders"},
+		{"1.0", "/new", "", "/new"},
+	} {
+		store(step.version, step.endpoint)
+		_, err := w.host.Approve(t.Context(), name, toolhost.Approval{})
+		if (err == nil) != (step.reason == "") || err != nil && (!errors.Is(err, toolhost.ErrNoProposal) || !strings.Contains(err.Error(), step.reason)) {
+			t.Errorf("%+v: %v", step, err)
+		}
+		if c, _ := w.host.Contract(name); c.Pin.Copy.Call.URL != "https://api.example"+step.calls || c.State != toolhost.Approved {
+			t.Errorf("%+v: the contract is %s and calls %s", step, c.State, c.Pin.Copy.Call.URL)
+		}
+	}
+}
+
 // Only HTTPS is spoken: an operation over plain HTTP gets no contract, and a contract of one that the
 // store has anyway is not called.
 func TestOnlyHTTPSIsCalled(t *testing.T) {
