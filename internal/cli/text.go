@@ -79,13 +79,16 @@ func FormatSpan(d time.Duration) string {
 	}
 }
 
-// Plural writes "1 host" and "2 hosts", "1 leaf" and "2 leaves".
+// Plural writes "1 host" and "2 hosts", "1 leaf" and "2 leaves", "1 entry" and "2 entries".
 func Plural(n int, one string) string {
 	if n == 1 {
 		return "1 " + one
 	}
 	if stem, ok := strings.CutSuffix(one, "f"); ok {
 		return fmt.Sprintf("%d %sves", n, stem)
+	}
+	if stem, ok := strings.CutSuffix(one, "ry"); ok {
+		return fmt.Sprintf("%d %sries", n, stem)
 	}
 	return fmt.Sprintf("%d %ss", n, one)
 }

@@ -106,7 +106,7 @@ func (a *verbs) listBans(ctx context.Context, server *cli.Client, args []string)
 	for _, b := range all {
 		a.PrintField("blocked", formatBan(now, b))
 	}
-	fmt.Fprintf(a.Out, "%s on the block lists\n", cli.Plural(len(all), "line"))
+	fmt.Fprintf(a.Out, "%s on the block lists\n", cli.Plural(len(all), "entry"))
 	return nil
 }
 

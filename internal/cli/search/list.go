@@ -104,7 +104,12 @@ func (a *verbs) servicesCommand() *cobra.Command {
 			}
 		}
 		a.printRows(rows)
-		return a.endList(len(page.Services), unknownTotal, page.Next != "", view, "service", category != "" || len(states) > 0)
+		filtered := category != "" || len(states) > 0
+		err = a.endList(len(page.Services), unknownTotal, page.Next != "", view, "service", filtered)
+		if len(page.Services) == 0 && !filtered {
+			fmt.Fprintf(a.Out, "To add a host: %s\n", a.describeAdding(c, "example.com"))
+		}
+		return err
 	})
 	command.Flags().StringVar(&category, "category", "", "category that the service names, such as finance")
 	command.Flags().StringSliceVar(&states, "is", nil, "required states of the host: reachable, well-formed, conformant, consistent, answers; with a minus sign, excluded ones")
