@@ -279,7 +279,7 @@ func (c *contract) allowsClient(client string, s *session) bool {
 	if !listAllows(c.Allow, client) {
 		return false
 	}
-	return c.When == nil || c.When.TenantID == "" || c.When.TenantID == s.context.TenantID
+	return c.When == nil || c.When.TenantID == "" || c.When.TenantID == s.tenant
 }
 
 // allowsRuntime reports whether a runtime may fulfil the contract.

@@ -156,7 +156,7 @@ func (h *Host) AddIdentity(_ context.Context, add Identity) error {
 	if err := h.replaceIdentities(append(list, add)); err != nil || add.Kind != ClientIdentity {
 		return err
 	}
-	h.endSessions("the client lost its tenant", func(s *session) bool { return s.client == add.ID && !add.allowsTenant(s.context.TenantID) })
+	h.endSessions("the client lost its tenant", func(s *session) bool { return s.client == add.ID && !add.allowsTenant(s.tenant) })
 	return nil
 }
 
@@ -175,21 +175,26 @@ func (h *Host) endSessions(reason string, end func(*session) bool) {
 	}
 }
 
-// setTenant checks the tenant of a new session, and sets it if the client has one tenant only. A client
-// without an identity is the operator, who may act for every tenant. h.mu is held.
+// setTenant checks the tenant of a new session, and sets it if the client has one tenant only. The
+// tenant that a client without tenants names is a mere claim, which satisfies no condition of a contract.
+// A client without an identity is the operator, who may act for every tenant. h.mu is held.
 func (h *Host) setTenant(s *session) *altar.Error {
 	at := slices.IndexFunc(h.identities, func(i Identity) bool { return i.ID == s.client && i.Kind == ClientIdentity })
 	if at < 0 {
+		s.tenant = s.context.TenantID
 		return nil
 	}
 	client := &h.identities[at]
 	switch {
+	case len(client.Tenants) == 0:
+		return nil
 	case s.context.TenantID == "" && len(client.Tenants) == 1 && client.Tenants[0] != everyID:
 		s.context.TenantID = client.Tenants[0]
 	case !client.allowsTenant(s.context.TenantID):
 		return altar.Errorf(altar.AuthorizationFailed, "the client %s may not act for the tenant %.140q: the operator allows it with gazetteer altar identity add --tenant", s.client, s.context.TenantID).
 			With("path", "/security_context/tenant_id")
 	}
+	s.tenant = s.context.TenantID
 	return nil
 }
 

@@ -16,6 +16,7 @@ type session struct {
 	id      string
 	client  string
 	context altar.SecurityContext
+	tenant  string // of context, if the client's identity has it; else empty
 	expires time.Time
 	timer   *time.Timer
 

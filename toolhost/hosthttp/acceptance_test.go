@@ -322,7 +322,8 @@ func TestAcceptance14PermissionIsOfTheSession(t *testing.T) {
 	for _, body := range []string{`{"security_context":{"tenant_id":"t3"}}`, `{"security_context":{"tenant_id":"*"}}`} {
 		h.want(h.ask("POST", "/altar/v1/sessions", "me-token", body), 403, altar.AuthorizationFailed)
 	}
-	h.want(h.ask("POST", "/altar/v1/sessions", "other-token", `{"security_context":{"tenant_id":"t1"}}`), 403, altar.AuthorizationFailed)
+	claimed := h.session("other-token", `{"security_context":{"tenant_id":"t1"}}`)
+	h.want(h.ask("POST", callPath(claimed), "other-token", callBody("i", "tenant", `{}`)), 403, altar.AuthorizationFailed)
 	h.want(h.call(h.session("me-token", `{}`), "i", "tenant", `{}`), 403, altar.AuthorizationFailed)
 	setTenants := func(tenants ...string) {
 		t.Helper()
