@@ -1,9 +1,11 @@
 package a2a
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"gazetteer/protocol/jcs"
 )
@@ -213,7 +215,7 @@ func (c *checker) checkBody(body jcs.Value) {
 	switch kind.Text() {
 	case TypeOffer, TypeCounter:
 		c.checkMembers(body, "description", "price", "expires_at")
-		c.checkLength(body.Member("description"), "body.description", 2048)
+		c.checkLength(body.Member("description"), "body.description", maxDescription)
 		c.checkMoney(body.Member("price"), "body.price")
 		if v := body.Member("expires_at"); v.Kind() == jcs.String {
 			c.checkTime(v, "body.expires_at")
@@ -223,13 +225,13 @@ func (c *checker) checkBody(body jcs.Value) {
 		c.checkMoney(body.Member("accepted_price"), "body.accepted_price")
 	case TypeDecline:
 		c.checkMembers(body)
-		c.checkLength(body.Member("reason"), "body.reason", 512)
+		c.checkLength(body.Member("reason"), "body.reason", maxReason)
 	case TypeWithdraw:
 		c.checkMembers(body, "withdrawn_id")
 		if v := body.Member("withdrawn_id"); v.Kind() == jcs.String {
 			c.checkIdentifier(v, "body.withdrawn_id")
 		}
-		c.checkLength(body.Member("reason"), "body.reason", 512)
+		c.checkLength(body.Member("reason"), "body.reason", maxReason)
 	case TypeEncrypted:
 		c.checkMembers(body, "alg", "v", "epk", "nonce", "ct")
 	default:
@@ -284,8 +286,7 @@ func (c *checker) checkMoney(v jcs.Value, path string) {
 	if _, ok := v.Member("amount_cents").Uint64(); !ok {
 		c.addViolation("money", path+".amount_cents", "is no integer from 0 to 2^64-1")
 	}
-	currency := v.Member("currency").Text()
-	if len(currency) != 3 || strings.Trim(currency, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
+	if !isCurrency(v.Member("currency").Text()) {
 		c.addViolation("money", path+".currency", "is not three capital letters")
 	}
 	for name := range v.Members() {
@@ -293,6 +294,41 @@ func (c *checker) checkMoney(v jcs.Value, path string) {
 			c.addViolation("unknown-member", path+"."+strings.Trim(quoteShort(name), `"`), "is no member of a price")
 		}
 	}
+}
+
+// Limits of §4.3, in characters.
+const (
+	maxDescription = 2048
+	maxReason      = 512
+)
+
+func isCurrency(text string) bool {
+	return len(text) == 3 && strings.Trim(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
+}
+
+// checkValues checks the values of a body of the draft's own types (§4.3), which also the wire profile and a
+// seal can contain.
+func checkValues(body Body) error {
+	text, most, price := "", maxReason, Money{Currency: "EUR"}
+	switch b := body.(type) {
+	case Offer:
+		text, most, price = b.Description, maxDescription, b.Price
+	case Counter:
+		text, most, price = b.Description, maxDescription, b.Price
+	case Accept:
+		price = b.AcceptedPrice
+	case Decline:
+		text = b.Reason
+	case Withdraw:
+		text = b.Reason
+	}
+	switch n := utf8.RuneCountInString(text); {
+	case n > most:
+		return newRefusal(RuleThreadBody, fmt.Sprintf("the text of the %s has %d characters, more than %d", body.Type(), n, most))
+	case !isCurrency(price.Currency):
+		return newRefusal(RuleThreadBody, "the currency is not three capital letters")
+	}
+	return nil
 }
 
 // checkArrays refuses empty arrays (§5.2.2 R5) wherever they are in the body.

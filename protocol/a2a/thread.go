@@ -77,6 +77,7 @@ func EventOf(e *Envelope, body Body) Event {
 //     as the example of §4.3.5 does, in reply to any proposal of the thread.
 //   - A withdrawal of the other's proposal is 400 (§8.3), of one that is superseded
 //     409, of one that the thread does not know 400.
+//   - A text that is too long and a currency that is none are 400 (§4.3).
 //   - The accepted price is that of the outstanding proposal (409).
 //   - Bodies of other types, and sealed ones that nobody opened, leave an open
 //     thread as it is; a closed one refuses them, too (§8.2).
@@ -91,6 +92,9 @@ func (t Thread) Next(e Event) (Thread, error) {
 		return t, t.checkOpen(e)
 	}
 	if err := t.checkOpen(e); err != nil {
+		return t, err
+	}
+	if err := checkValues(e.Body); err != nil {
 		return t, err
 	}
 	if offer, ok := e.Body.(Offer); ok {

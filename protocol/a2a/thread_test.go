@@ -59,10 +59,17 @@ func TestThreads(t *testing.T) {
 		"withdrawal of what is countered": {{alice, "1", "", offer(5), 0, a2a.Offered}, {bob, "2", "1", counter(4), 0, a2a.Countered}, {alice, "3", "1", withdraw("1"), 409, a2a.Countered}, {alice, "4", "2", withdraw("2"), 400, a2a.Countered}},
 		"one id used by both":             {{alice, "1", "", offer(5), 0, a2a.Offered}, {bob, "1", "1", counter(4), 0, a2a.Countered}, {alice, "2", "1", withdraw("1"), 409, a2a.Countered}, {bob, "3", "1", withdraw("1"), 0, a2a.ClosedWithdrawn}},
 		"one id used by both, superseded": {{alice, "1", "", offer(5), 0, a2a.Offered}, {bob, "1", "1", counter(4), 0, a2a.Countered}, {alice, "2", "1", counter(5), 0, a2a.Countered}, {bob, "3", "2", withdraw("1"), 409, a2a.Countered}, {alice, "4", "", withdraw("2"), 0, a2a.ClosedWithdrawn}},
-		"a stranger":                      {{alice, "1", "", offer(5), 0, a2a.Offered}, {carol, "2", "1", accept(5), 409, a2a.Offered}, {carol, "3", "", offer(5), 409, a2a.Offered}, {carol, "4", "1", decline, 409, a2a.Offered}, {carol, "5", "1", withdraw("1"), 409, a2a.Offered}, {carol, "6", "", text, 409, a2a.Offered}},
-		"other bodies":                    {{alice, "0", "", text, 0, ""}, {alice, "1", "", offer(5), 0, a2a.Offered}, {bob, "2", "", text, 0, a2a.Offered}, {bob, "3", "", a2a.Sealed{}, 0, a2a.Offered}, {bob, "4", "1", accept(5), 0, a2a.ClosedAccepted}, {bob, "5", "", text, 409, a2a.ClosedAccepted}},
-		"a body that lacks members":       {{alice, "1", "", a2a.Other{Kind: "Offer"}, 400, ""}, {alice, "2", "", offer(5), 0, a2a.Offered}, {bob, "3", "1", a2a.Other{Kind: "Accept"}, 400, a2a.Offered}},
-		"crossing":                        {{alice, "1", "", offer(5), 0, a2a.Offered}, {bob, "2", "1", counter(4), 0, a2a.Countered}, {alice, "3", "2", accept(4), 0, a2a.ClosedAccepted}, {bob, "4", "2", withdraw("2"), 409, a2a.ClosedAccepted}},
+		"values that §4.3 forbids": {
+			{alice, "1", "", a2a.Offer{Price: a2a.Money{AmountCents: 5, Currency: "usd"}}, 400, ""}, {alice, "2", "", a2a.Offer{Description: strings.Repeat("é", 2049), Price: usd(5)}, 400, ""},
+			{alice, "3", "", a2a.Offer{Description: strings.Repeat("é", 2048), Price: usd(5)}, 0, a2a.Offered}, {bob, "4", "3", a2a.Counter{Description: strings.Repeat("é", 2049), Price: usd(4)}, 400, a2a.Offered},
+			{bob, "5", "3", a2a.Counter{Price: a2a.Money{AmountCents: 4}}, 400, a2a.Offered}, {bob, "6", "3", a2a.Accept{AcceptedPrice: a2a.Money{AmountCents: 5, Currency: "U$D"}}, 400, a2a.Offered},
+			{alice, "7", "", a2a.Withdraw{WithdrawnID: "3", Reason: strings.Repeat("é", 513)}, 400, a2a.Offered}, {bob, "8", "3", a2a.Decline{Reason: strings.Repeat("é", 513)}, 400, a2a.Offered},
+			{bob, "9", "3", a2a.Decline{Reason: strings.Repeat("é", 512)}, 0, a2a.ClosedDeclined},
+		},
+		"a stranger":                {{alice, "1", "", offer(5), 0, a2a.Offered}, {carol, "2", "1", accept(5), 409, a2a.Offered}, {carol, "3", "", offer(5), 409, a2a.Offered}, {carol, "4", "1", decline, 409, a2a.Offered}, {carol, "5", "1", withdraw("1"), 409, a2a.Offered}, {carol, "6", "", text, 409, a2a.Offered}},
+		"other bodies":              {{alice, "0", "", text, 0, ""}, {alice, "1", "", offer(5), 0, a2a.Offered}, {bob, "2", "", text, 0, a2a.Offered}, {bob, "3", "", a2a.Sealed{}, 0, a2a.Offered}, {bob, "4", "1", accept(5), 0, a2a.ClosedAccepted}, {bob, "5", "", text, 409, a2a.ClosedAccepted}},
+		"a body that lacks members": {{alice, "1", "", a2a.Other{Kind: "Offer"}, 400, ""}, {alice, "2", "", offer(5), 0, a2a.Offered}, {bob, "3", "1", a2a.Other{Kind: "Accept"}, 400, a2a.Offered}},
+		"crossing":                  {{alice, "1", "", offer(5), 0, a2a.Offered}, {bob, "2", "1", counter(4), 0, a2a.Countered}, {alice, "3", "2", accept(4), 0, a2a.ClosedAccepted}, {bob, "4", "2", withdraw("2"), 409, a2a.ClosedAccepted}},
 	}
 	for _, end := range []a2a.Body{accept(5), decline} {
 		stories["closed by "+end.Type()] = []line{{alice, "1", "", offer(5), 0, a2a.Offered}, {bob, "2", "1", end, 0, ""}, {alice, "3", "", offer(5), 409, ""}, {alice, "4", "1", counter(5), 409, ""},
