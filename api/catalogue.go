@@ -139,12 +139,15 @@ type Intent struct {
 func (a *API) getVerb(ctx context.Context, in *verbInput) (*route.Output[VerbPage], error) {
 	count, family, err := a.Answers.Verb(ctx, in.Verb)
 	if errors.Is(err, answer.ErrNoVerb) && len(family) > 0 {
-		return nil, route.NewProblem(route.NoVerb, "no operation bears this verb", "offered and related to it are "+joinRelatives(family)).WithCause(err)
+		return nil, route.NewProblem(route.NoVerb, "no operation bears this verb",
+			"offered and related to it are "+joinRelatives(family)).WithCause(err)
 	}
 	if err != nil {
 		return nil, err
 	}
-	page, link, err := a.listOperations(ctx, query.Query{Verbs: []string{count.Verb}, Limit: in.Limit}, in.Cursor, "/api/v1/verbs/"+url.PathEscape(count.Verb), "verb "+count.Verb)
+	path := "/api/v1/verbs/" + url.PathEscape(count.Verb)
+	q := query.Query{Verbs: []string{count.Verb}}
+	page, link, err := a.listOperations(ctx, in.OperationsInput, q, path, "verb "+count.Verb)
 	if err != nil {
 		return nil, err
 	}
@@ -166,18 +169,22 @@ func listIntents(hits []answer.Hit) []Intent {
 	out := []Intent{}
 	for _, h := range hits {
 		o := h.Operation
-		out = append(out, Intent{h.ID, h.Host, h.Service.Name, o.Path, o.Intent, o.Outcome, o.Effect, o.Idempotent, h.Caution})
+		out = append(out, Intent{
+			h.ID, h.Host, h.Service.Name, o.Path, o.Intent, o.Outcome, o.Effect, o.Idempotent, h.Caution,
+		})
 	}
 	return out
 }
 
 // listOperations returns one page of the operations that filters select, in order of host.
-func (a *API) listOperations(ctx context.Context, q query.Query, cursorText, path, list string) (OperationPage, string, error) {
-	c, err := a.ReadCursor(ctx, cursorText, list)
+func (a *API) listOperations(ctx context.Context, in OperationsInput, q query.Query, path, list string) (
+	OperationPage, string, error,
+) {
+	c, err := a.ReadCursor(ctx, in.Cursor, list)
 	if err != nil {
 		return OperationPage{}, "", err
 	}
-	q.Offset = c.Offset
+	q.Limit, q.Offset = in.Limit, c.Offset
 	r, err := a.Answers.Search(ctx, q)
 	if err != nil {
 		return OperationPage{}, "", err
@@ -230,7 +237,8 @@ func (a *API) getNamespace(ctx context.Context, in *namespaceInput) (*route.Outp
 	}
 	name := n.NamespaceCount.Namespace
 	path := "/api/v1/namespaces/" + url.PathEscape(name)
-	page, link, err := a.listOperations(ctx, query.Query{Namespaces: []string{name}, Limit: in.Limit}, in.Cursor, path, "namespace "+name)
+	q := query.Query{Namespaces: []string{name}}
+	page, link, err := a.listOperations(ctx, in.OperationsInput, q, path, "namespace "+name)
 	if err != nil {
 		return nil, err
 	}
@@ -271,7 +279,8 @@ func (a *API) getDataClass(ctx context.Context, in *dataClassInput) (*route.Outp
 		return nil, err
 	}
 	path := "/api/v1/data-classes/" + url.PathEscape(c.Class)
-	page, link, err := a.listOperations(ctx, query.Query{Classes: []string{c.Class}, Limit: in.Limit}, in.Cursor, path, "data class "+c.Class)
+	q := query.Query{Classes: []string{c.Class}}
+	page, link, err := a.listOperations(ctx, in.OperationsInput, q, path, "data class "+c.Class)
 	if err != nil {
 		return nil, err
 	}

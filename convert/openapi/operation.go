@@ -52,6 +52,14 @@ type response struct {
 	schema      *protocol.Node // nil when there is none
 }
 
+// textsOf returns the texts of a list.
+func textsOf(list []low.ValueReference[string]) (texts []string) {
+	for _, item := range list {
+		texts = append(texts, item.Value)
+	}
+	return texts
+}
+
 // readOperation reads one operation of OpenAPI 3. It fails if the library refuses the operation.
 func (l *library) readOperation(path, n *protocol.Node) (*operation, error) {
 	object, err := buildObject[v3.Operation](l, n)
@@ -62,10 +70,9 @@ func (l *library) readOperation(path, n *protocol.Node) (*operation, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &operation{id: object.OperationId.Value, summary: object.Summary.Value, description: object.Description.Value,
-		deprecated: object.Deprecated.Value}
-	for _, tag := range object.Tags.Value {
-		o.tags = append(o.tags, tag.Value)
+	o := &operation{
+		id: object.OperationId.Value, summary: object.Summary.Value, description: object.Description.Value,
+		deprecated: object.Deprecated.Value, tags: textsOf(object.Tags.Value),
 	}
 	var parameters parameterList
 	for _, list := range [][]low.ValueReference[*v3.Parameter]{shared, object.Parameters.Value} {

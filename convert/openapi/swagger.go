@@ -64,10 +64,9 @@ func (l *library) readSwaggerOperation(root, path, n *protocol.Node) (*operation
 	if err != nil {
 		return nil, err
 	}
-	o := &operation{id: object.OperationId.Value, summary: object.Summary.Value, description: object.Description.Value,
-		deprecated: object.Deprecated.Value}
-	for _, tag := range object.Tags.Value {
-		o.tags = append(o.tags, tag.Value)
+	o := &operation{
+		id: object.OperationId.Value, summary: object.Summary.Value, description: object.Description.Value,
+		deprecated: object.Deprecated.Value, tags: textsOf(object.Tags.Value),
 	}
 	consumes := listTexts(n.Member("consumes"), root.Member("consumes"))
 	var parameters, form parameterList
