@@ -301,7 +301,7 @@ func TestIDOfAFailedCall(t *testing.T) {
 				failed.Leave()
 				wantOther()
 				if name == "lost" {
-					r = connectRuntime(t, h, "rt", &frameLog{}, `["one"]`)
+					connectRuntime(t, h, "rt", &frameLog{}, `["one"]`)
 				}
 				again, refused := call(`{"n":1}`)
 				if refused != nil {
