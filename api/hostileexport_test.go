@@ -42,7 +42,7 @@ func TestHostileDocumentsExportWellFormed(t *testing.T) {
  "capabilities": [{"id": "book_it", "description": "Book a table", "endpoint": "/x", "method": "POST",
   "params": {"a": "string, required", "b": "banana", "c": "INTEGER", "d": ""}}]}`, seen)
 	well := regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
-	tools := decoded[call.MCP](h, h.get("/api/v1/search?verb=BOOK&limit=100&as=mcp", 200)).Tools
+	tools := decoded[call.MCP](h, h.get("/api/v1/search?verb=BOOK&limit=100&as=mcp&level=0&level=1&level=2", 200)).Tools
 	if len(tools) < len(inputs) {
 		t.Fatalf("%d tools of %d documents", len(tools), len(inputs))
 	}
@@ -102,7 +102,7 @@ func TestCurlCommandsRunInShell(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.publish("odd.example", document.AI, "application/json", string(text), seen)
-	r := h.get("/api/v1/search?host=odd.example&limit=100&as=curl", 200)
+	r := h.get("/api/v1/search?host=odd.example&limit=100&level=0&level=1&level=2&as=curl", 200)
 	dir := t.TempDir()
 	lines := strings.Split(strings.TrimSpace(string(r.body)), "\n")
 	count := 0
