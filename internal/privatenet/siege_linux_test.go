@@ -830,19 +830,17 @@ func largeDocument() string {
 	return `{"aiendpoint":"1.0","service":{"name":"Restaurant","description":"Books tables."},"capabilities":[` + strings.Join(operations, ",") + `]}`
 }
 
-// strikeOften sends requests of one kind at an interval, from many clients at once.
+// strikeOften sends requests of one kind at random moments with a mean interval, from many clients
+// at once: strangers in thousands of networks act independently of each other.
 func (s *siege) strikeOften(ctx context.Context, kind func(context.Context), interval time.Duration) {
 	const together = 40
-	tick := time.NewTicker(interval)
-	defer tick.Stop()
 	var running sync.WaitGroup
 	defer running.Wait()
 	free := make(chan struct{}, together)
-	for {
-		select {
-		case <-ctx.Done():
+	for next := time.Now(); ; {
+		next = next.Add(time.Duration(rand.ExpFloat64() * float64(interval)))
+		if s.pause(ctx, time.Until(next)); ctx.Err() != nil {
 			return
-		case <-tick.C:
 		}
 		select {
 		case free <- struct{}{}:
@@ -946,7 +944,7 @@ func (s *siege) hold(ctx context.Context, text string, every time.Duration) {
 	}
 }
 
-// holdTime is how long a silent connection is held before it is opened again.
+// holdTime is how long a silent connection is held on average before it is opened again.
 const holdTime = 8 * time.Second
 
 func (s *siege) holdOnce(ctx context.Context, text string, every time.Duration) {
@@ -958,10 +956,10 @@ func (s *siege) holdOnce(ctx context.Context, text string, every time.Duration) 
 	if _, err := io.WriteString(conn, text); err != nil {
 		return
 	}
-	begun := time.Now()
-	for ctx.Err() == nil && time.Since(begun) < holdTime {
+	begun, held := time.Now(), holdTime/2+rand.N(holdTime)
+	for ctx.Err() == nil && time.Since(begun) < held {
 		if every == 0 {
-			s.pause(ctx, holdTime)
+			s.pause(ctx, held)
 			continue
 		}
 		if s.pause(ctx, every); conn.SetWriteDeadline(time.Now().Add(time.Second)) != nil {
