@@ -79,7 +79,7 @@ bench: ## benchmarks, as ratios against a reference in the same run
 	$(GO) test -run '^$$' -bench . -benchtime 1s ./store/boltstore ./crawler ./index ./api ./document ./registry/registrar \
 		./protocol/agis ./protocol/aidiscovery ./lint/repair ./protocol/a2a ./protocol/jcs ./document/diff ./relay/boltqueue ./toolhost/hosthttp
 	$(GO) test -run '^$$' -bench Accept -benchtime 25600x ./relay
-	$(GO) test -count=1 -v -run 'Figures|Labelled' ./protocol/agis ./protocol/effect
+	$(GO) test -count=1 -v -run 'Figures|Labeled' ./protocol/agis ./protocol/effect
 
 soak: ## the long forms: kill -9 loops, a crawl of 20,000 hosts, and fuzzing
 	MEMORY_HOSTS=5000 $(GO) test -count=1 -timeout 60m -v -run 'TestMemoryOfACrawl' ./internal/privatenet

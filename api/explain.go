@@ -39,15 +39,15 @@ func (a *API) getServiceBadge(ctx context.Context, in *serviceBadgeInput) (*rout
 		return nil, err
 	}
 	b := badge.Badge{Left: "agent service", Style: badge.Style(in.Style)}
-	b.Right, b.Colour = describeSeal(s)
+	b.Right, b.Color = describeSeal(s)
 	if s.Proof != "" {
 		b.Detail = "origin proved by " + s.Proof
 	}
 	return route.Badge(b), nil
 }
 
-// describeSeal returns the text and the colour of a host's badge.
-func describeSeal(s answer.Seal) (text string, colour badge.Colour) {
+// describeSeal returns the text and the color of a host's badge.
+func describeSeal(s answer.Seal) (text string, color badge.Color) {
 	switch {
 	case !s.Known:
 		return "not found", badge.Grey
@@ -67,31 +67,31 @@ func describeSeal(s answer.Seal) (text string, colour badge.Colour) {
 	case conformance.No:
 		parts = append(parts, "breaks its draft")
 	}
-	colour = badge.Green
+	color = badge.Green
 	if s.Proof == "" {
-		colour = badge.Blue
+		color = badge.Blue
 	}
 	if standing.Conformant != conformance.Yes {
-		colour = badge.Amber
+		color = badge.Amber
 	}
 	state := "answers"
 	switch {
 	case standing.Class == conformance.Withheld:
-		state, colour = "withheld by robots.txt", badge.Grey
+		state, color = "withheld by robots.txt", badge.Grey
 	case standing.Reachable == conformance.No:
-		state, colour = "unreachable", badge.Red
+		state, color = "unreachable", badge.Red
 	case standing.Answers == conformance.No:
-		state, colour = "does not answer", badge.Red
+		state, color = "does not answer", badge.Red
 	case standing.WellFormed == conformance.No:
-		state, colour = "unreadable", badge.Red
+		state, color = "unreadable", badge.Red
 	case standing.Consistent == conformance.No:
-		state, colour = "contradicts itself", badge.Amber
+		state, color = "contradicts itself", badge.Amber
 	case standing.Class != conformance.Publishes && standing.Class != conformance.OtherDialect:
-		state, colour = "publishes nothing", badge.Grey
+		state, color = "publishes nothing", badge.Grey
 	}
 	if s.Old {
-		colour = badge.Grey
+		color = badge.Grey
 	}
 	// The day and not "3 hours ago", because caches store the pictures.
-	return strings.Join(append(parts, state, "seen "+s.Visited.UTC().Format("2 Jan 2006")), " · "), colour
+	return strings.Join(append(parts, state, "seen "+s.Visited.UTC().Format("2 Jan 2006")), " · "), color
 }

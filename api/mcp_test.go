@@ -142,7 +142,7 @@ func TestMCPTools(t *testing.T) {
 	}
 	judged := callTool(t, session, "validate_document", map[string]any{"text": `{"aiendpoint": "1.0"}`}, false)
 	if judged["valid"] != false || at(t, judged, "findings", 0, "rule") == "" {
-		t.Errorf("the judgement is %v", judged)
+		t.Errorf("the judgment is %v", judged)
 	}
 	h.waitForChanges()
 	changes := callTool(t, session, "list_changes", nil, false)

@@ -37,7 +37,7 @@ func (a *API) publicRoutes(publicURL string) error {
 	route.Handle(a.Mux, h, route.Op("list-versions"), a.listVersions)
 	route.Handle(a.Mux, h, route.RawBytes(route.Op("version")), a.getVersion)
 	route.Handle(a.Mux, h, route.Op("compare-versions"), a.compareVersions)
-	a.catalogueRoutes(h)
+	a.catalogRoutes(h)
 	a.statsRoutes(h)
 	a.resolveRoute(h)
 	a.orchestrateRoutes(h)

@@ -524,7 +524,7 @@ func TestSuggestionsAndSimilarServices(t *testing.T) {
 	h.get("/api/v1/services/localhost/similar", 404)
 }
 
-func TestCatalogue(t *testing.T) {
+func TestCatalog(t *testing.T) {
 	h := newTestServer(t, options{})
 	h.publishSamples()
 	verb := readAs[api.VerbPage](h, "/api/v1/verbs/book?limit=3", 200)

@@ -90,12 +90,12 @@ func (a *API) validateDocument(ctx context.Context, in *validateInput) (*route.O
 	if address, ok := addressIn(in.text); ok {
 		s.Text, s.Address = nil, address
 	}
-	judgements, err := a.Answers.Validate(ctx, s)
+	judgments, err := a.Answers.Validate(ctx, s)
 	if err != nil {
 		return nil, err
 	}
 	out := route.JSON(Validation{Valid: true, Results: []ResultView{}})
-	for _, j := range judgements {
+	for _, j := range judgments {
 		out.Body.Valid = out.Body.Valid && j.Valid
 		out.Body.Results = append(out.Body.Results, viewResult(j))
 	}

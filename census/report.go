@@ -235,7 +235,7 @@ const dataLicense = `The data and figures of this census
 SPDX-License-Identifier: CC0-1.0
 
 To the extent possible under law, those who made this census waive all copyright and related or
-neighbouring rights to its data, figures, plots and texts (Creative Commons CC0 1.0 Universal,
+neighboring rights to its data, figures, plots and texts (Creative Commons CC0 1.0 Universal,
 https://creativecommons.org/publicdomain/zero/1.0/legalcode).
 
 Words that hosts publish about themselves (names of verbs, namespaces, categories, data classes and

@@ -97,8 +97,8 @@ type Input struct {
 	Documents []document.Document
 }
 
-// Judgement is the assessment of a host.
-type Judgement struct {
+// Judgment is the assessment of a host.
+type Judgment struct {
 	Class  PublisherClass `json:"class"`
 	States []State        `json:"states" doc:"the five states, in their order"`
 }
@@ -132,17 +132,17 @@ type Evidence struct {
 const maxEvidence = 20
 
 // Judge assesses a host.
-func Judge(in Input) Judgement {
+func Judge(in Input) Judgment {
 	slices.SortFunc(in.Fetches, func(a, b fetch.Fetch) int { return strings.Compare(a.Kind, b.Kind) })
 	states := []State{in.judgeReachable(), in.judgeForm(), in.judgeConformance(), in.judgeConsistency(), in.judgeAnswers()}
 	for i := range states {
 		states[i].Evidence = states[i].Evidence[:min(len(states[i].Evidence), maxEvidence)]
 	}
-	return Judgement{Class: in.classifyHost(states[0].Verdict), States: states}
+	return Judgment{Class: in.classifyHost(states[0].Verdict), States: states}
 }
 
 // State returns the state of that name.
-func (j Judgement) State(name Name) State {
+func (j Judgment) State(name Name) State {
 	for _, s := range j.States {
 		if s.Name == name {
 			return s

@@ -30,7 +30,7 @@ func warned(code string) protocol.Finding {
 }
 
 // verdicts writes the five verdicts in their order.
-func verdicts(j conformance.Judgement) []conformance.Verdict {
+func verdicts(j conformance.Judgment) []conformance.Verdict {
 	var out []conformance.Verdict
 	for _, s := range j.States {
 		out = append(out, s.Verdict)

@@ -11,7 +11,7 @@ import (
 	"gazetteer/store"
 )
 
-// A Standing is the part of a [Judgement] that makes history when it changes: the class, the five
+// A Standing is the part of a [Judgment] that makes history when it changes: the class, the five
 // verdicts and the conformance level. Two standings can be compared with ==.
 type Standing struct {
 	Class      PublisherClass `json:"class"`
@@ -24,8 +24,8 @@ type Standing struct {
 	Level int `json:"level,omitempty"`
 }
 
-// Standing returns the part of the judgement whose changes are recorded.
-func (j Judgement) Standing() Standing {
+// Standing returns the part of the judgment whose changes are recorded.
+func (j Judgment) Standing() Standing {
 	s := Standing{Class: j.Class, Level: j.State(Conformant).Level}
 	for _, name := range Names() {
 		*s.verdictOf(name) = j.State(name).Verdict
@@ -132,10 +132,10 @@ type Track struct {
 
 // A Measurement is one visit as [Advance] judges it.
 type Measurement struct {
-	Host      string
-	At        time.Time // when the visit ended
-	By        string    // the User-Agent of the crawler
-	Judgement Judgement
+	Host     string
+	At       time.Time // when the visit ended
+	By       string    // the User-Agent of the crawler
+	Judgment Judgment
 	// Known and Visits describe the host for its first turn: when it became known, and how many
 	// visits were made before this one.
 	Known  time.Time
@@ -147,7 +147,7 @@ type Measurement struct {
 func Advance(before *Track, m Measurement) (Track, *Turn) {
 	// The store keeps times in milliseconds, in UTC.
 	at := m.At.UTC().Truncate(time.Millisecond)
-	standing := m.Judgement.Standing()
+	standing := m.Judgment.Standing()
 	if before == nil {
 		t := Track{Standing: standing, Since: at, Turned: at, At: at, By: m.By}
 		turn := newTurn(m, at, at)
@@ -188,11 +188,11 @@ func Advance(before *Track, m Measurement) (Track, *Turn) {
 }
 
 func newTurn(m Measurement, key, at time.Time) *Turn {
-	t := &Turn{Host: m.Host, At: key, Standing: m.Judgement.Standing(), By: m.By}
+	t := &Turn{Host: m.Host, At: key, Standing: m.Judgment.Standing(), By: m.By}
 	if !key.Equal(at) {
 		t.Measured = at
 	}
-	for _, s := range m.Judgement.States {
+	for _, s := range m.Judgment.States {
 		if s.Verdict != No {
 			continue
 		}

@@ -25,7 +25,7 @@ type past struct {
 func (p *past) visit(at time.Time, in conformance.Input) *conformance.Turn {
 	p.t.Helper()
 	next, turn := conformance.Advance(p.track, conformance.Measurement{
-		Host: p.host, At: at, By: "Gazetteer/test", Judgement: conformance.Judge(in), Known: noon.Add(-time.Hour),
+		Host: p.host, At: at, By: "Gazetteer/test", Judgment: conformance.Judge(in), Known: noon.Add(-time.Hour),
 	})
 	p.track = &next
 	if turn == nil {

@@ -21,7 +21,7 @@ import (
 
 // TestEveryAddressFormIsRefused checks that no form of such an address is reached by a redirect
 // over https or http, by a document that a summary names, by a related service, or by a submitted
-// name; only hosts under .test are ever dialled.
+// name; only hosts under .test are ever dialed.
 func TestEveryAddressFormIsRefused(t *testing.T) {
 	forms := fakenet.AddressForms()
 	if len(forms) < 110 {
@@ -85,7 +85,7 @@ func TestEveryAddressFormIsRefused(t *testing.T) {
 		time.Sleep(oneDay)
 		synctest.Wait()
 		if len(strange) > 0 {
-			t.Errorf("dialled: %q", strange)
+			t.Errorf("dialed: %q", strange)
 		}
 		if known := w.crawler.Status().Known; known != len(hosts) {
 			t.Errorf("%d hosts are known, want the %d that were named", known, len(hosts))

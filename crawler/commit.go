@@ -322,7 +322,7 @@ func (b *batch) writeTurn(v *visit) error {
 		}
 	}
 	track, turn := conformance.Advance(v.track, conformance.Measurement{
-		Host: v.host.Name, At: v.host.Visited, By: b.c.userAgent, Judgement: v.host.Judge(docs),
+		Host: v.host.Name, At: v.host.Visited, By: b.c.userAgent, Judgment: v.host.Judge(docs),
 		Known: v.host.Added, Visits: v.host.Visits - 1,
 	})
 	v.host.Track = &track

@@ -71,7 +71,7 @@ func requestedKinds() []string {
 }
 
 // Judge judges the host by its last fetches and its current documents.
-func (h *Host) Judge(docs []document.Document) conformance.Judgement {
+func (h *Host) Judge(docs []document.Document) conformance.Judgment {
 	return conformance.Judge(conformance.Input{Fetches: slices.Collect(maps.Values(h.Fetches)), Documents: docs})
 }
 

@@ -573,7 +573,7 @@ func TestOneDomainOfManyHosts(t *testing.T) {
 				other = q.Begun
 			} else if q.Path == robotsPath {
 				if gap := q.Begun.Sub(last); gap < 2*time.Second {
-					t.Errorf("%s was visited %v after its neighbour", q.Host, gap)
+					t.Errorf("%s was visited %v after its neighbor", q.Host, gap)
 				}
 				last = q.Begun
 			}

@@ -56,7 +56,7 @@ type Options struct {
 	// range that contains an address applies.
 	Networks      []politeness.NetworkLimit
 	Rate          float64       // visits begun a second, to all hosts together; 200
-	MaxCrawlDelay time.Duration // longest Crawl-delay honoured; 10 s
+	MaxCrawlDelay time.Duration // longest Crawl-delay honored; 10 s
 
 	Timeout        time.Duration // one request, connecting and body included; 10 s
 	ConnectTimeout time.Duration // resolving and connecting; this and the next two as in [fetch.Options]

@@ -28,14 +28,14 @@ const (
 type Connection struct {
 	host      string
 	transport *Transport
-	addr      netip.Addr    // the one to dial; invalid: the name is dialled
+	addr      netip.Addr    // the one to dial; invalid: the name is dialed
 	raw       net.Conn      // connected by Connect and not used yet
 	spent     time.Duration // by Connect: a part of the next request
 	line      *openConn     // nil before the first request
 	exchange  *exchange     // the request under way
 }
 
-// NewConnection returns a connection to the host. Nothing is dialled yet. The caller closes it.
+// NewConnection returns a connection to the host. Nothing is dialed yet. The caller closes it.
 func (t *Transport) NewConnection(host string) *Connection {
 	return &Connection{host: host, transport: t}
 }

@@ -5,7 +5,7 @@
 //
 //	hostname.go	  which names may be requested at all; lookalike.go which can be mistaken for others
 //	resolver.go	  addresses of names
-//	guard.go	     the addresses that are never dialled
+//	guard.go	     the addresses that are never dialed
 //	robots.go	    what a robots.txt allows (RFC 9309)
 //	ask.go	       one thing to fetch, redirect by redirect
 //	redirect.go	  which redirects are followed

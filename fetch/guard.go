@@ -14,7 +14,7 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// A BlockedError says that an address must not be dialled. Nothing was sent to it.
+// A BlockedError says that an address must not be dialed. Nothing was sent to it.
 type BlockedError struct {
 	Host string // the name that led there, or the address itself
 	Why  string
@@ -29,7 +29,7 @@ type Resolver interface {
 
 // GuardOptions configure a [Guard]. The zero value is the strictest.
 type GuardOptions struct {
-	// Ports that may be dialled; only 443 when empty.
+	// Ports that may be dialed; only 443 when empty.
 	Ports []uint16
 	// Deny adds networks ("198.51.100.0/24") or addresses that must never be
 	// reached: the operator's own public ones, for instance.
@@ -38,7 +38,7 @@ type GuardOptions struct {
 	Allow []string
 	// NAT64 are the prefixes by which the network of this machine reaches IPv4
 	// (RFC 6052): 64:ff9b::/96 and its like, of 32, 40, 48, 56, 64 or 96 bits. An
-	// address below one may be dialled when the IPv4 address inside it may be.
+	// address below one may be dialed when the IPv4 address inside it may be.
 	NAT64 []string
 	// Resolver defaults to the machine's name servers: see [NewResolver].
 	Resolver Resolver
@@ -47,7 +47,7 @@ type GuardOptions struct {
 // A Guard dials names on behalf of strangers. It refuses every address of the IANA special-purpose
 // registries, embedded IPv4 forms included, the metadata hosts of clouds, and what the operator
 // adds. It refuses a name when any of its addresses is forbidden, so that a mixed answer cannot
-// smuggle one in. A name is resolved once for each dial, the checked addresses are dialled, and
+// smuggle one in. A name is resolved once for each dial, the checked addresses are dialed, and
 // each is checked again when its socket exists, so that a changed DNS answer has no effect. Proxy
 // variables of the environment are ignored.
 type Guard struct {
@@ -69,8 +69,8 @@ var (
 	localNAT64     = netip.MustParsePrefix("64:ff9b:1::/48")
 )
 
-// maxDialled bounds how many addresses of one name are tried.
-const maxDialled = 4
+// maxDialed bounds how many addresses of one name are tried.
+const maxDialed = 4
 
 // NewGuard returns a guard with these options, or an error that names the network that cannot be
 // read.
@@ -168,7 +168,7 @@ func embeddedIPv4(addr netip.Addr, prefix netip.Prefix) (netip.Addr, bool) {
 }
 
 // checkEmbedded returns a *[BlockedError] if an address embeds an IPv4 address that must not be
-// dialled.
+// dialed.
 func (g *Guard) checkEmbedded(addr netip.Addr) error {
 	for _, p := range g.nat64 {
 		if !p.Contains(addr.WithZone("")) {
@@ -189,7 +189,7 @@ func (g *Guard) checkEmbedded(addr netip.Addr) error {
 	return nil
 }
 
-// CheckAddr returns a *[BlockedError] when the address must not be dialled.
+// CheckAddr returns a *[BlockedError] when the address must not be dialed.
 func (g *Guard) CheckAddr(addr netip.Addr) error {
 	// An operator who denies 192.0.2.0/24 means it in every spelling.
 	for _, p := range g.deny {
@@ -208,11 +208,11 @@ func (g *Guard) Control(network, address string, c syscall.RawConn) error {
 	if err := g.list.Safe(network, address, c); err != nil {
 		return &BlockedError{Host: address, Why: err.Error()}
 	}
-	dialled, err := netip.ParseAddrPort(address)
+	dialed, err := netip.ParseAddrPort(address)
 	if err != nil {
 		return &BlockedError{Host: address, Why: "it is not an address and a port"}
 	}
-	return g.CheckAddr(dialled.Addr())
+	return g.CheckAddr(dialed.Addr())
 }
 
 // DialContext connects to "name:port" over TCP, for the field of that name in http.Transport and
@@ -230,11 +230,11 @@ func (g *Guard) DialContext(ctx context.Context, network, address string) (net.C
 	if err != nil {
 		return nil, err
 	}
-	return g.dialFirst(ctx, network, addrs[:min(len(addrs), maxDialled)], uint16(port))
+	return g.dialFirst(ctx, network, addrs[:min(len(addrs), maxDialed)], uint16(port))
 }
 
 // Resolve returns the addresses of a host, at least one. The error is a *[BlockedError] when one of
-// them must not be dialled, and may be a *net.DNSError.
+// them must not be dialed, and may be a *net.DNSError.
 func (g *Guard) Resolve(ctx context.Context, host string) ([]netip.Addr, error) {
 	addrs, err := resolveHost(ctx, g.resolver, host)
 	if err != nil {

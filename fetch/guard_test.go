@@ -85,7 +85,7 @@ func FuzzCheckHost(f *testing.F) {
 	})
 }
 
-// forbidden are addresses that must never be dialled, and two in forms that
+// forbidden are addresses that must never be dialed, and two in forms that
 // stand in no record.
 func forbidden() []string {
 	all := []string{"::ffff:8.8.8.8", "fe80::1%lo"}

@@ -40,7 +40,7 @@ var lookupProfile = idna.New(
 // RFC 6762, RFC 7686, RFC 9476, ICANN's reservation of "internal").
 var notPublic = []string{"localhost", "local", "internal", "onion", "alt"}
 
-// CheckHost normalises the name of a host as a person or a document writes it: it drops https, http
+// CheckHost normalizes the name of a host as a person or a document writes it: it drops https, http
 // and agtp schemes, the port 443, a path and a final dot, and converts the rest to lower-case ASCII
 // (IDNA). It returns a *[HostError] for anything that is not a public host name: IP addresses in
 // any spelling, single labels, bare public suffixes, names with user information or another port.

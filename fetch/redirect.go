@@ -42,7 +42,7 @@ func (t *Transport) followRedirect(a *Ask, location string) AskResult {
 }
 
 // parseTarget judges an address from a document or a redirect before anything is resolved or
-// dialled, and returns it with its host in normal form. The result is set if the address must not
+// dialed, and returns it with its host in normal form. The result is set if the address must not
 // be requested.
 func (t *Transport) parseTarget(base *url.URL, location string) (*url.URL, AskResult) {
 	bad := func(format string, args ...any) (*url.URL, AskResult) {

@@ -63,7 +63,7 @@ type Options struct {
 	// The remaining options are for a [Client].
 
 	SessionTimeout time.Duration // one call, waits for politeness included; 1 min
-	MaxCrawlDelay  time.Duration // longest Crawl-delay honoured; 10 s
+	MaxCrawlDelay  time.Duration // longest Crawl-delay honored; 10 s
 	// Retries is how often a request that met a server error is repeated, 0 to 3 times (AI
 	// Discovery §4.3), with growing pauses.
 	Retries int
@@ -156,7 +156,7 @@ func (t *Transport) Resolve(ctx context.Context, host string) ([]netip.Addr, Ask
 	if err != nil {
 		return nil, judgeError(&phaseError{"connect", err})
 	}
-	return addrs[:min(len(addrs), maxDialled)], AskResult{}
+	return addrs[:min(len(addrs), maxDialed)], AskResult{}
 }
 
 // executeRequest executes one request on the connection in its context.

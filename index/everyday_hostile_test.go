@@ -20,14 +20,14 @@ func TestHostileEverydayRequests(t *testing.T) {
 		nearWords = append(nearWords, fmt.Sprintf("SEND /bo%c%ck%c: Sends a bo%c%ck%c", 'a'+i/100, 'a'+i/10%10, 'a'+i%10, 'a'+i/100, 'a'+i/10%10, 'a'+i%10))
 	}
 	x, _ := indexed(t, append(everydayServices(), agis("near.test", nearWords...))...)
-	misspelt := strings.Repeat("bokk hotl roomm calender evnt emial wether forcst ", 25)
+	misspelled := strings.Repeat("bokk hotl roomm calender evnt emial wether forcst ", 25)
 	for name, text := range map[string]string{
 		"one letter repeated":                    strings.Repeat("a", 2000),
 		"one syllable repeated":                  strings.Repeat("호", 2000),
 		"2,000 characters without a space":       strings.Repeat("bookahotelroom", 142),
 		"kana without a space":                   strings.Repeat("ホテルを予約したい", 222),
 		"ideographs without a space":             strings.Repeat("预订酒店", 500),
-		"every word misspelt":                    misspelt,
+		"every word misspelled":                  misspelled,
 		"one edit from a thousand others":        strings.Repeat("boaaak ", 200),
 		"scripts mixed in a word":                "bооk а hоtеl rооm", // Cyrillic о, а, е
 		"scripts mixed in each word":             "boo예약k ホteル 预roomm",

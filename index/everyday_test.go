@@ -295,9 +295,9 @@ func TestCorrectionsAreReported(t *testing.T) {
 	if r := search(t, y, query.Query{Words: "find a lozenke"}); r.Correction == nil || r.Correction.Query != "find a lozenge" {
 		t.Errorf("the correction is %+v", r.Correction)
 	}
-	// The stem of a misspelt verb is known, but not what it asks for.
+	// The stem of a misspelled verb is known, but not what it asks for.
 	if r := search(t, x, query.Query{Words: "delet an event"}); r.Correction == nil || r.Correction.Query != "delete an event" || len(r.Hits) == 0 || r.Hits[0].Operation.ID != "DELETE /event" {
-		t.Errorf("a misspelt verb is corrected to %+v and finds %q", r.Correction, named(r))
+		t.Errorf("a misspelled verb is corrected to %+v and finds %q", r.Correction, named(r))
 	}
 	if r := search(t, x, query.Query{Words: "hotle room", Verbatim: true}); r.Correction != nil {
 		t.Errorf("asked verbatim, it is corrected to %q", r.Correction.Query)
@@ -314,7 +314,7 @@ func TestKoreanWordsAreCorrected(t *testing.T) {
 		t.Errorf("the correction is %+v", r.Correction)
 	}
 	if right := search(t, x, query.Query{Words: "호텔 예약해 줘"}); right.Correction != nil || len(right.Hits) == 0 || len(r.Hits) == 0 || r.Hits[0].Operation.ID != right.Hits[0].Operation.ID {
-		t.Errorf("misspelt it finds %q, right %q (%+v)", named(r), named(right), right.Correction)
+		t.Errorf("misspelled it finds %q, right %q (%+v)", named(r), named(right), right.Correction)
 	}
 	if r := search(t, x, query.Query{Words: "호털 예약해 줘", Verbatim: true}); r.Correction != nil {
 		t.Errorf("asked verbatim, it is corrected to %q", r.Correction.Query)

@@ -199,7 +199,7 @@ func (l *termList) matchAny(first, second *termList) (text, kind string, ok bool
 
 // The kinds of a match besides the relations exact and stem.
 const (
-	matchMeaning = "meaning" // of a translation of a foreign word or a correction of a misspelt one
+	matchMeaning = "meaning" // of a translation of a foreign word or a correction of a misspelled one
 	matchVector  = "vector"  // of another word with a near vector
 )
 

@@ -45,7 +45,7 @@ func TestCommonOperationsScoreLower(t *testing.T) {
 	if left["lone.test 0"] != 500_000 {
 		t.Errorf("the least crowded has %d left", left["lone.test 0"])
 	}
-	// Two of three neighbours are the same: two thirds of crowding, and of that
+	// Two of three neighbors are the same: two thirds of crowding, and of that
 	// what the cosine has of a score.
 	for _, host := range []string{"a", "b", "c"} {
 		if of := left[host+".test 0"]; of < 400_000 || of > 440_000 {

@@ -131,7 +131,7 @@ type Why struct {
 type Match struct {
 	Term  string `json:"term"`  // as asked
 	Field string `json:"field"` // act (verb, path, id), what (intent, outcome), ctx (service, data classes, parameters)
-	Kind  string `json:"kind"`  // exact, stem, meaning (of a foreign or misspelt word), or vector: another word of near meaning
+	Kind  string `json:"kind"`  // exact, stem, meaning (of a foreign or misspelled word), or vector: another word of near meaning
 	Text  string `json:"text"`  // the word in the document
 	// credit is the share of an everyday expression that the operation has, 0 to 1.
 	credit float64
@@ -144,7 +144,7 @@ type Verb struct {
 	Relation string `json:"relation"` // exact, stem, synonym, hypernym (of either) or antonym
 }
 
-// VerbCount is one verb of the catalogue.
+// VerbCount is one verb of the catalog.
 type VerbCount struct {
 	Verb       string `json:"verb"`
 	Operations int    `json:"operations"`

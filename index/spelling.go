@@ -75,7 +75,7 @@ func (s *searcher) correctSpelling() (*Correction, error) {
 	return &correction, nil
 }
 
-// correctionOf returns the word to use instead of a misspelt one, "" for a word that is spelt right or
+// correctionOf returns the word to use instead of a misspelled one, "" for a word that is spelt right or
 // has no likely correction.
 func (s *searcher) correctionOf(word string) (string, error) {
 	unknown, err := s.isUnknown(word)
@@ -226,7 +226,7 @@ func isDerived(word string) bool {
 	return false
 }
 
-// minDerived is the minimum length of a verb that a prefix changes. Shorter ones are in misspelt
+// minDerived is the minimum length of a verb that a prefix changes. Shorter ones are in misspelled
 // words by chance.
 const minDerived = 4
 

@@ -64,7 +64,7 @@ func (s *searcher) proposeVerbs() ([]string, error) {
 	}
 	for _, w := range s.request.Words {
 		add(strings.TrimFunc(w.Asked, notLetter))
-		for _, m := range w.Meanings { // of a foreign or misspelt word
+		for _, m := range w.Meanings { // of a foreign or misspelled word
 			add(m.Surface)
 		}
 	}
@@ -146,9 +146,9 @@ func newProposal(word string) *proposal {
 	return &proposal{word, lower, sync.OnceValue(func() []string { return english.Near(lower, maxProposals) })}
 }
 
-// isMisspelt reports whether the word is probably a typing error of an offered verb, which is in lower
+// isMisspelled reports whether the word is probably a typing error of an offered verb, which is in lower
 // case.
-func (s *proposal) isMisspelt(offered string) bool {
+func (s *proposal) isMisspelled(offered string) bool {
 	return english.IsNear(s.lower, offered) && slices.Contains(s.meant(), offered)
 }
 
@@ -157,7 +157,7 @@ func (s *proposal) proposalRank(offered string) int {
 	if r := semantic.RelateVerb(s.word, offered); r != "" && r != semantic.RelationAntonym {
 		return semantic.RelationRank(r)
 	}
-	if s.isMisspelt(strings.ToLower(offered)) {
+	if s.isMisspelled(strings.ToLower(offered)) {
 		return len(semantic.Relations)
 	}
 	common := commonPrefix(strings.ToUpper(s.word), offered)

@@ -316,7 +316,7 @@ func unreadableFinding(in Input, guess Guess, syntax error) protocol.Finding {
 	}
 	f := newFinding("DOC101", "the kind of this document cannot be determined", help)
 	f.Line, f.Column = 1, 1
-	if m, sign := misspeltSign(in.Text); m != nil {
+	if m, sign := misspelledSign(in.Text); m != nil {
 		f.Message += ": it has the member " + protocol.Quote(m.Key)
 		f.Help = "did you mean " + sign + "? Letter case matters"
 		f.Line, f.Column, f.Pointer = m.KeyLine, m.KeyColumn, m.Pointer
@@ -330,9 +330,9 @@ func endsEarly(text []byte, e *protocol.SyntaxError) bool {
 	return e.Problem == protocol.Invalid && e.Offset >= len(bytes.TrimRight(text, " \t\r\n"))
 }
 
-// misspeltSign returns the member of a text whose name is probably that of a format, and the right
+// misspelledSign returns the member of a text whose name is probably that of a format, and the right
 // name; nil if there is none.
-func misspeltSign(text []byte) (m *protocol.Node, sign string) {
+func misspelledSign(text []byte) (m *protocol.Node, sign string) {
 	root, _, err := Tree(text)
 	if err != nil || root.Kind != protocol.Object {
 		return nil, ""

@@ -408,8 +408,8 @@ func TestNearlyJSON(t *testing.T) {
 	}
 }
 
-// A document whose first member is misspelt gets a question, not a list of formats.
-func TestMisspeltSign(t *testing.T) {
+// A document whose first member is misspelled gets a question, not a list of formats.
+func TestMisspelledSign(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"aiEndpoint": "1.0", "service": {}}`: "did you mean aiendpoint? Letter case matters",
 		`{"ai-endpont": "1.0"}`:                "did you mean aiendpoint? Letter case matters",

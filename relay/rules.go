@@ -69,7 +69,7 @@ func (r *Relay) checkRules(rules Rules) error {
 }
 
 // checkWakeURL describes the fault of a wake-up address, "" if there is none. The address that its
-// name resolves to is checked when it is dialled.
+// name resolves to is checked when it is dialed.
 func (r *Relay) checkWakeURL(text string) error {
 	u, err := url.Parse(text)
 	switch {

@@ -9,7 +9,7 @@
 // # Keys
 //
 // A key is text without NUL, in parts separated by "/". Hosts are reversed ("com.example.www"), so
-// that the keys of a registrable domain are neighbours. This is the whole list; each has a function
+// that the keys of a registrable domain are neighbors. This is the whole list; each has a function
 // in keys.go:
 //
 //	host/{rev}                       crawler.Host: when due, failures, robots, outcomes (JSON)

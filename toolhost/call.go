@@ -32,14 +32,14 @@ type invocation struct {
 	runtime *Runtime   // who executes it
 	callers []*Caller
 	done    bool
-	// cancelled says that it was ended by somebody else than its runtime.
-	cancelled bool
-	replay    bool      // its outcome answers calls of the same id
-	expires   time.Time // until then the id is for calls with the same values
-	payload   json.RawMessage
-	meta      json.RawMessage
-	err       *altar.Error
-	audited   uint64 // the entry of its outcome in the audit trail
+	// canceled says that it was ended by somebody else than its runtime.
+	canceled bool
+	replay   bool      // its outcome answers calls of the same id
+	expires  time.Time // until then the id is for calls with the same values
+	payload  json.RawMessage
+	meta     json.RawMessage
+	err      *altar.Error
+	audited  uint64 // the entry of its outcome in the audit trail
 
 	chunks  []altar.StreamChunk // those that are kept
 	base    int                 // the number of the first of them
@@ -166,7 +166,7 @@ func (h *Host) checkCall(ctx context.Context, inv *invocation, name string, fulf
 		return err
 	}
 	if !fulfilled {
-		return altar.Errorf(altar.ToolNotFound, "no runtime fulfils %.280q in this session", name)
+		return altar.Errorf(altar.ToolNotFound, "no runtime fulfills %.280q in this session", name)
 	}
 	if err := inv.contract.checkParameters(parameters); err != nil {
 		return err
@@ -317,9 +317,9 @@ func (h *Host) dispatchCall(inv *invocation, pinned string, runtime *Runtime, ca
 		}
 		if runtime.sendCall(inv, frame) {
 			inv.mu.Lock()
-			cancelled := inv.cancelled
+			canceled := inv.canceled
 			inv.mu.Unlock()
-			if cancelled && runtime.removeCall(inv) { // it ended before the runtime knew it
+			if canceled && runtime.removeCall(inv) { // it ended before the runtime knew it
 				runtime.sendMessage(altar.CancelCall{InvocationID: inv.hostID, Reason: "cancelled"})
 			}
 			return

@@ -195,7 +195,7 @@ func (h *Host) ContractStatuses(ctx context.Context) ([]ContractStatus, error) {
 // contract's own as it is.
 type Approval struct {
 	Allow    []string // ids of the clients that may call it
-	Runtimes []string // ids of the runtime identities that may fulfil it; "any" for every one
+	Runtimes []string // ids of the runtime identities that may fulfill it; "any" for every one
 }
 
 // Approve approves a proposal or a revoked contract, or takes the change over that waits behind an

@@ -38,7 +38,7 @@ type Contract struct {
 	// Allow lists the ids of the clients that may call it: nil for every client, "*" for every client,
 	// empty for none.
 	Allow []string `json:"allow,omitzero"`
-	// Runtimes lists the ids of the runtime identities that may fulfil it; "*" means all of them.
+	// Runtimes lists the ids of the runtime identities that may fulfill it; "*" means all of them.
 	// Nil means all for a contract that the operator wrote, and only [HTTPRuntime] for one with a
 	// Pin.
 	Runtimes []string `json:"runtimes,omitzero"`
@@ -71,7 +71,7 @@ func runtimeList(ids []string) []string {
 	return ids
 }
 
-// AllowedRuntimes returns the ids of the runtime identities that may fulfil the contract, and true when
+// AllowedRuntimes returns the ids of the runtime identities that may fulfill the contract, and true when
 // every one may.
 func (c *Contract) AllowedRuntimes() (ids []string, every bool) {
 	if c.Runtimes == nil && c.Pin != nil {
@@ -282,7 +282,7 @@ func (c *contract) allowsClient(client string, s *session) bool {
 	return c.When == nil || c.When.TenantID == "" || c.When.TenantID == s.tenant
 }
 
-// allowsRuntime reports whether a runtime may fulfil the contract.
+// allowsRuntime reports whether a runtime may fulfill the contract.
 func (c *contract) allowsRuntime(r *Runtime) bool {
 	ids, every := c.AllowedRuntimes()
 	return every || slices.Contains(ids, r.identity.ID)

@@ -11,7 +11,7 @@
 //	session      it is the client's own and has not expired       SESSION_INVALID
 //	policy       the contract allows the client in this session   AUTHORIZATION_FAILED
 //	idempotency  the invocation id is new, or its call is the same INVALID_PARAMETERS
-//	contract     it exists and a runtime fulfils it               TOOL_NOT_FOUND
+//	contract     it exists and a runtime fulfills it               TOOL_NOT_FOUND
 //	parameters   they fit the contract and its JSON Schema        INVALID_PARAMETERS
 //	confirmation an irreversible call is confirmed                AUTHORIZATION_FAILED
 //	quota        of the client and the tool                       AUTHORIZATION_FAILED

@@ -70,7 +70,7 @@ func (r *Runtime) receiveFulfillment(m altar.FulfillTools) {
 		case c == nil:
 			refuse(altar.Errorf(altar.ToolNotFound, "the Host has no contract of the name %.140q", name), name)
 		case !c.allowsRuntime(r):
-			refuse(altar.Errorf(altar.AuthorizationFailed, "the runtime %s may not fulfil the contract %.140q", r.id, name), name)
+			refuse(altar.Errorf(altar.AuthorizationFailed, "the runtime %s may not fulfill the contract %.140q", r.id, name), name)
 		case c.Streaming && !r.streaming:
 			refuse(altar.Errorf(altar.InvalidParameters, "the contract %s is streaming, and the runtime has not announced that capability", name), name)
 		default:

@@ -83,7 +83,7 @@ func (h *Host) finishCall(inv *invocation, o outcome) {
 		return
 	}
 	inv.done, inv.payload, inv.meta, inv.err = true, o.payload, o.meta, o.err
-	inv.cancelled = o.cancel != ""
+	inv.canceled = o.cancel != ""
 	inv.replay, inv.expires = !o.again, h.o.Now().Add(replayTime)
 	switch {
 	case o.last != nil:

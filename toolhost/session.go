@@ -36,7 +36,7 @@ func errSession(id string) *altar.Error {
 	return altar.Errorf(altar.SessionInvalid, "there is no session %.140q of yours: it was never made, was destroyed or has expired", id)
 }
 
-// CreateSession makes a session for a client. It waits for no runtime. The suggested id is honoured
+// CreateSession makes a session for a client. It waits for no runtime. The suggested id is honored
 // unless it is in use or cannot stand in an address.
 func (h *Host) CreateSession(client string, in altar.CreateSession) (altar.SessionCreated, *altar.Error) {
 	ttl := h.o.SessionTTL

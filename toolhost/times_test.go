@@ -262,7 +262,7 @@ func TestTimesOfCalls(t *testing.T) {
 		}
 		for _, frame := range conn.frames {
 			if strings.Contains(frame, "CancelCall") {
-				t.Errorf("an answered call was cancelled: %s", frame)
+				t.Errorf("an answered call was canceled: %s", frame)
 			}
 		}
 	})

@@ -48,7 +48,7 @@ var helpParts = []helpPart{
 		{Query: "book room -hotel", Text: "rooms that are not in hotels"},
 	}},
 	{"filters", "Filters", "A key with a colon keeps the operations that have that value. The value follows without a space; a value with spaces is put in quotes.", []helpExample{
-		{Query: "verb:CANCEL", Text: "everything that can be cancelled"},
+		{Query: "verb:CANCEL", Text: "everything that can be canceled"},
 		{Query: "cancel appointment effect:irreversible", Text: "words and a filter together"},
 		{Query: `class:"appointment" domain:health`, Text: "services of one domain that hold appointments"},
 	}},

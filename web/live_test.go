@@ -280,7 +280,7 @@ func TestNameListsArePaged(t *testing.T) {
 	}
 }
 
-// silent has no catalogue at the moment.
+// silent has no catalog at the moment.
 type silent struct {
 	sample
 	err error

@@ -928,7 +928,7 @@ func TestNoSampleBeforeHostsAreKnown(t *testing.T) {
 	}
 }
 
-// TestUnknownNamesLeadToKnownOnes requests what is misspelt or cut short.
+// TestUnknownNamesLeadToKnownOnes requests what is misspelled or cut short.
 func TestUnknownNamesLeadToKnownOnes(t *testing.T) {
 	h := engine(t, sample{word: plainWord, hits: 3})
 	for path, want := range map[string]string{

@@ -95,7 +95,7 @@ func (p *Pages) nearHosts(ctx context.Context, host string) []string {
 		if len(typed) < 3 {
 			continue
 		}
-		found, err := p.catalogue.Suggest(ctx, typed, query.MaxLimit, index.SuggestService)
+		found, err := p.catalog.Suggest(ctx, typed, query.MaxLimit, index.SuggestService)
 		if err != nil {
 			return near
 		}

@@ -60,7 +60,7 @@ func listRuleFormats() []ruleFormat {
 			groups = append(groups, ruleFormat{f.RuleCodes, strings.ToLower(f.RuleCodes), f.RulesTitle})
 		}
 	}
-	return append(groups, ruleFormat{"", "other", "Fetching and recognising documents"})
+	return append(groups, ruleFormat{"", "other", "Fetching and recognizing documents"})
 }
 
 // rulesPage lists the rules that documents are checked against.

@@ -358,8 +358,8 @@ func sampleKey(n byte) ed25519.PublicKey {
 	return ed25519.NewKeyFromSeed(bytes.Repeat([]byte{n}, ed25519.SeedSize)).Public().(ed25519.PublicKey)
 }
 
-// neighbour is the AIR ID of an agent that attests the sample's.
-const neighbour = "AIR-0000-0000-0007"
+// neighbor is the AIR ID of an agent that attests the sample's.
+const neighbor = "AIR-0000-0000-0007"
 
 func (s sample) AgentDetails(ctx context.Context, id string) (answer.AgentDetails, error) {
 	found, err := s.Agent(ctx, id)
@@ -373,13 +373,13 @@ func (s sample) AgentDetails(ctx context.Context, id string) (answer.AgentDetail
 		return registry.Attestation{N: n, Subject: to, Attester: from, Type: "safety_review", Statement: s.word("We have looked"), Payload: s.word(`{"statement":"We have looked"}`),
 			Signature: "z3", Key: "z6Mk", Root: "hotel.test", Weight: 375.5, Created: now.Add(-time.Hour)}
 	}
-	ring := said(8, airID, neighbour)
+	ring := said(8, airID, neighbor)
 	ring.Weight, ring.Why = 0, "it closes a ring"
-	gone := said(6, neighbour, airID)
+	gone := said(6, neighbor, airID)
 	gone.Revoked = now.Add(-time.Minute)
 	return answer.AgentDetails{
-		AgentAnswer: found, Entries: 3, Logged: true, Record: s.word("gazetteer-agent=x"), Names: map[string]string{neighbour: s.word("Concierge")},
-		About: []registry.Attestation{gone, said(7, neighbour, airID)}, Issued: []registry.Attestation{ring},
+		AgentAnswer: found, Entries: 3, Logged: true, Record: s.word("gazetteer-agent=x"), Names: map[string]string{neighbor: s.word("Concierge")},
+		About: []registry.Attestation{gone, said(7, neighbor, airID)}, Issued: []registry.Attestation{ring},
 		Evidence: []evidence.Signal{
 			{Signal: registry.SignalKey, Grade: registry.Proved, Holds: true, What: "z6Mk", Detail: "by statement", Source: "/api/v1/agents/" + airID + "/history", Date: now, Cost: "its private key"},
 			{Signal: registry.SignalDomain, Grade: registry.Proved, Holds: true, What: "ristorante.test", Source: "TXT _gazetteer.ristorante.test", Date: now, Cost: "ten dollars"},
@@ -436,7 +436,7 @@ func (s sample) LogStatus(context.Context) (answer.LogStatus, error) {
 	leaf := func(n int64, key, event string) answer.LogLeaf {
 		return answer.LogLeaf{Index: n, Key: key, Event: event, Hash: "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=", At: now.Add(time.Duration(n-1300) * time.Minute)}
 	}
-	erased := leaf(1230, "agent/"+neighbour+"/00000001", "")
+	erased := leaf(1230, "agent/"+neighbor+"/00000001", "")
 	erased.Erased, erased.At = true, time.Time{}
 	return answer.LogStatus{
 		Origin: "gazetteer.test/log", Key: "gazetteer.test/log+00000000+AAAA", Size: 1234, Root: "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=", Signed: "gazetteer.test/log\n1234\n",
@@ -446,10 +446,10 @@ func (s sample) LogStatus(context.Context) (answer.LogStatus, error) {
 	}, s.err
 }
 
-// both are answers and catalogue in one.
+// both are answers and catalog in one.
 type both interface {
 	web.Answers
-	web.Catalogue
+	web.Catalog
 }
 
 // replaceable are answers that a test replaces between requests, so that one engine serves all.

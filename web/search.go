@@ -177,7 +177,7 @@ func (r reading) readingLinks(text string, found index.Result) []readingLink {
 	if r.exact {
 		loose := r
 		loose.exact = false
-		add("Correct misspelt words again", loose.queryValues(text))
+		add("Correct misspelled words again", loose.queryValues(text))
 	}
 	ends, far := false, false
 	for _, h := range found.Hits {

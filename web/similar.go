@@ -29,7 +29,7 @@ const (
 // rebuilt, or too many search, there are none: the page has much to say without
 // them.
 func (p *Pages) similarServices(ctx context.Context, host string) ([]similarView, error) {
-	found, err := p.catalogue.Similar(ctx, host, maxSimilar)
+	found, err := p.catalog.Similar(ctx, host, maxSimilar)
 	if errors.Is(err, index.ErrUnavailable) || errors.Is(err, answer.ErrTooManySearches) || errors.Is(err, answer.ErrSearchTimeout) {
 		return nil, nil
 	}

@@ -72,7 +72,7 @@ func (p *Pages) verbPage(c *gin.Context) (frame.WebPage, error) {
 		return frame.WebPage{}, newUnknownVerb(verb, r.Near)
 	}
 	v := verbView{Verb: verb, Total: r.Total, First: q.Offset + 1, Last: q.Offset + len(r.Hits)}
-	family, err := p.catalogue.VerbFamily(ctx, verb)
+	family, err := p.catalog.VerbFamily(ctx, verb)
 	if err != nil {
 		return frame.WebPage{}, err
 	}

@@ -65,7 +65,7 @@ import (
 // store and index that a real crawl of the small internet has filled. It runs in light and dark,
 // wide and narrow, and without scripts. It checks each page as it is shown: no request to another
 // host, no report of the security policy, no line in the console, nothing wider than the window,
-// nothing clipped, broken or overlapping, readable colours, and no finding of axe-core. It fails if
+// nothing clipped, broken or overlapping, readable colors, and no finding of axe-core. It fails if
 // it leaves out a page.
 //
 // With SCREENSHOTS=DIR it keeps pictures of the pages in that directory.
@@ -76,7 +76,7 @@ func TestBrowserWalk(t *testing.T) {
 		for _, width := range []int64{1280, 390} {
 			t.Run(fmt.Sprintf("%s %d", scheme, width), func(t *testing.T) {
 				// What axe reads in the elements alone depends on neither form: all of its rules in
-				// each width once and each scheme once, and those of colours and places in each form.
+				// each width once and each scheme once, and those of colors and places in each form.
 				rules := axeLookRules
 				if (scheme == "light") == (width == 1280) {
 					rules = axeAllRules
@@ -989,7 +989,7 @@ func (b *tab) keep(name string) {
 }
 
 // Rules of axe-core, as its option runOnly: those of WCAG 2.2 AA and its best practices; and those
-// among them that depend on colours and places.
+// among them that depend on colors and places.
 const (
 	axeAllRules  = `["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]`
 	axeLookRules = `{type: "rule", values: ["color-contrast", "link-in-text-block", "scrollable-region-focusable", "target-size"]}`

@@ -2,7 +2,7 @@
 // Begin with [New] and [Pages.Mount]; each file holds the pages of one subject, the templates
 // folder their HTML. Package frame has what all pages share, packages agentpages, censuspages and
 // crawlerpages the pages of agents, of the census and of the crawler. STYLE.md documents type,
-// space, colour and components.
+// space, color and components.
 //
 // Pages are rendered on the server, work without scripts, request nothing from other hosts, and fit
 // windows from 320 pixels up. All texts of services and agents are untrusted; package frame makes
@@ -117,23 +117,23 @@ type Options struct {
 // Pages are the pages. Any number of requests may use them at once.
 type Pages struct {
 	*frame.Frame
-	agents    *agentpages.Pages
-	census    *censuspages.Pages
-	crawler   *crawlerpages.Pages
-	operator  *operatorpages.Pages
-	answers   Answers
-	catalogue Catalogue
-	home      *cached[homeContents]
-	stand     func() api.ServerStatus
-	history   *history.History
+	agents   *agentpages.Pages
+	census   *censuspages.Pages
+	crawler  *crawlerpages.Pages
+	operator *operatorpages.Pages
+	answers  Answers
+	catalog  Catalog
+	home     *cached[homeContents]
+	stand    func() api.ServerStatus
+	history  *history.History
 }
 
 //go:embed templates/*.html
 var templateFiles embed.FS
 
 // New creates the pages from the data of a, and the lists and suggestions of c.
-func New(a Answers, c Catalogue, o Options) *Pages {
-	p := &Pages{answers: a, catalogue: c, home: newCached[homeContents](), stand: o.Standing, history: o.History}
+func New(a Answers, c Catalog, o Options) *Pages {
+	p := &Pages{answers: a, catalog: c, home: newCached[homeContents](), stand: o.Standing, history: o.History}
 	p.Frame = frame.New(frame.Options{Log: o.Log, Now: o.Now, Building: p.isBuilding, Explain: explainError, Links: o.Links, PublicURL: o.PublicURL, Panics: o.Panics})
 	p.agents = agentpages.New(p.Frame, a)
 	p.census = censuspages.New(p.Frame, a)

@@ -40,6 +40,6 @@ func (a *Routes) getBadge(ctx context.Context, in *badgeInput) (*route.RawOutput
 	}
 }
 
-func badgeOutput(style, left, right string, colour badge.Colour, detail string) *route.RawOutput {
-	return route.Badge(badge.Badge{Left: left, Right: right, Colour: colour, Style: badge.Style(style), Detail: detail})
+func badgeOutput(style, left, right string, color badge.Color, detail string) *route.RawOutput {
+	return route.Badge(badge.Badge{Left: left, Right: right, Color: color, Style: badge.Style(style), Detail: detail})
 }

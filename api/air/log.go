@@ -95,7 +95,7 @@ type LogEntries struct {
 type LogInclusion struct {
 	Entry      LogEntry `json:"entry"`
 	Size       int64    `json:"size" doc:"of the tree"`
-	Hashes     []string `json:"hashes" doc:"base64, from the leaf's neighbour up"`
+	Hashes     []string `json:"hashes" doc:"base64, from the leaf's neighbor up"`
 	Checkpoint string   `json:"checkpoint,omitempty" doc:"the signed tree, when it is the newest"`
 }
 

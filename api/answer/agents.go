@@ -53,8 +53,8 @@ func (a *Answers) HostsOffering(ctx context.Context, verb string) ([]string, err
 // ErrReading: the agents are still being read after the start.
 var ErrReading = errors.New("the agents are still being read")
 
-// maxNeighbours bounds how many names of other agents are looked up for one agent.
-const maxNeighbours = 40
+// maxNeighbors bounds how many names of other agents are looked up for one agent.
+const maxNeighbors = 40
 
 // An AgentDetails has everything by which to judge an agent.
 type AgentDetails struct {
@@ -102,14 +102,14 @@ func (a *Answers) AgentDetails(ctx context.Context, id string) (AgentDetails, er
 	}
 	for _, t := range append(append([]registry.Attestation(nil), d.About...), d.Issued...) {
 		for _, other := range []string{t.Attester, t.Subject} {
-			if _, known := d.Names[other]; known || other == agent.AirID || len(d.Names) == maxNeighbours {
+			if _, known := d.Names[other]; known || other == agent.AirID || len(d.Names) == maxNeighbors {
 				continue
 			}
-			neighbour, _, err := a.Registry.Agent(ctx, other)
+			neighbor, _, err := a.Registry.Agent(ctx, other)
 			if err != nil && !errors.Is(err, registry.ErrNoAgent) {
 				return d, err
 			}
-			d.Names[other] = neighbour.Name
+			d.Names[other] = neighbor.Name
 		}
 	}
 	return d, nil

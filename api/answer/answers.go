@@ -145,7 +145,7 @@ type Service struct {
 	Related []string `json:"related,omitempty"`
 	State   State    `json:"state"`
 	// Conformance judges what the host publishes by the five states, with the evidence.
-	Conformance conformance.Judgement `json:"conformance"`
+	Conformance conformance.Judgment `json:"conformance"`
 }
 
 // DocumentView is a current document with its stored versions.

@@ -156,7 +156,7 @@ func (a *Answers) addServedOperations(ctx context.Context, q query.Query, w join
 	return nil
 }
 
-// AgentsOf returns the agents that serve a host, which is a normalised name. It asks no other
+// AgentsOf returns the agents that serve a host, which is a normalized name. It asks no other
 // registries, so that a page about the host does not wait for them. The error is [ErrNoDirectory]
 // in a process without a directory of agents.
 func (a *Answers) AgentsOf(ctx context.Context, host string) (join.Joined, error) {

@@ -196,7 +196,7 @@ func isListed(s ServiceSummary) bool {
 	return slices.ContainsFunc(s.Kinds, func(k document.Kind) bool { return !k.IsAlias() })
 }
 
-// Service describes a host. It normalises the name as the crawler does. The error is a
+// Service describes a host. It normalizes the name as the crawler does. The error is a
 // *[fetch.HostError] for an invalid host name, [ErrNoService] for an unknown host, and a
 // *[WithdrawnError] for a hidden one.
 func (a *Answers) Service(ctx context.Context, host string) (Service, error) {
@@ -287,7 +287,7 @@ func (a *Answers) readDocuments(ctx context.Context, host string) ([]DocumentVie
 }
 
 // Versions lists the stored versions of a host's document of one kind, newest
-// first, at most 100. Host is a normalised name.
+// first, at most 100. Host is a normalized name.
 func (a *Answers) Versions(ctx context.Context, host string, kind document.Kind) ([]Version, error) {
 	versions := []Version{}
 	for record, err := range a.Store.List(ctx, store.VersionsOf(host, string(kind)), "") {

@@ -100,9 +100,9 @@ type ValidationResult struct {
 	Text []byte
 }
 
-// Validate judges a submission, and answers one judgement for a text or an
+// Validate judges a submission, and answers one judgment for a text or an
 // address, one for each document of a host. What is wrong with the documents or
-// with the way they are served is in the judgements. The error is
+// with the way they are served is in the judgments. The error is
 // [ErrNothingToValidate], [ErrNoFetcher], [ErrBusy], a *[fetch.HostError] for an
 // address without a public host, a *[QuotaError] for a client over its limit, or that
 // of ctx.
@@ -122,11 +122,11 @@ func (j *Validator) validateRequest(ctx context.Context, s ValidationRequest) ([
 		}
 	}
 	results := lint.CheckAll(inputs, lint.Options{Today: j.now(), Level: s.Level})
-	judgements := make([]ValidationResult, len(results))
+	judgments := make([]ValidationResult, len(results))
 	for i, r := range results {
-		judgements[i] = ValidationResult{Result: r, Text: inputs[i].Text}
+		judgments[i] = ValidationResult{Result: r, Text: inputs[i].Text}
 	}
-	return judgements, nil
+	return judgments, nil
 }
 
 // fetchInputs fetches the documents at an address, if a slot is free.

@@ -27,22 +27,22 @@ const (
 	forTheBadge Style = "for-the-badge"
 )
 
-// A Colour is that of the right half. White text on each has a contrast of at least 4.5.
-type Colour string
+// A Color is that of the right half. White text on each has a contrast of at least 4.5.
+type Color string
 
-// The colours.
+// The colors.
 const (
-	Green Colour = "#2e7d32"
-	Blue  Colour = "#0b65a8"
-	Red   Colour = "#b3261e"
-	Amber Colour = "#8a5a00"
-	Grey  Colour = "#616161"
+	Green Color = "#2e7d32"
+	Blue  Color = "#0b65a8"
+	Red   Color = "#b3261e"
+	Amber Color = "#8a5a00"
+	Grey  Color = "#616161"
 )
 
 // A Badge has a label (Left) and a state (Right). The texts may be untrusted.
 type Badge struct {
 	Left, Right string
-	Colour      Colour
+	Color       Color
 	Style       Style // Flat when ""
 	// Detail, if any, follows both texts in the title.
 	Detail string
@@ -83,7 +83,7 @@ func Draw(b Badge) []byte {
 	fmt.Fprintf(&s, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" role="img" aria-label="%s">`, w1+w2, f.height, w1+w2, f.height, html.EscapeString(label))
 	fmt.Fprintf(&s, `<title>%s</title>`, html.EscapeString(title))
 	fmt.Fprintf(&s, `<clipPath id="r"><rect width="%d" height="%d" rx="%d"/></clipPath>`, w1+w2, f.height, f.radius)
-	fmt.Fprintf(&s, `<g clip-path="url(#r)"><rect width="%d" height="%d" fill="#444"/><rect x="%d" width="%d" height="%d" fill="%s"/></g>`, w1, f.height, w1, w2, f.height, b.Colour)
+	fmt.Fprintf(&s, `<g clip-path="url(#r)"><rect width="%d" height="%d" fill="#444"/><rect x="%d" width="%d" height="%d" fill="%s"/></g>`, w1, f.height, w1, w2, f.height, b.Color)
 	fmt.Fprintf(&s, `<g fill="#fff" font-family="Helvetica,Arial,sans-serif" font-size="%g">`, f.size)
 	f.drawText(&s, left, f.padding, t1, false)
 	f.drawText(&s, right, w1+f.padding, t2, f.bold)
@@ -180,7 +180,7 @@ const (
 	wideEm    = 1.0  // of the East Asian scripts, whose characters fill a square
 	emojiEm   = 1.25 // as the common fonts of emoji draw them
 	cursiveEm = 0.55 // of the scripts whose letters join
-	complexEm = 0.68 // of the scripts of India and its neighbours
+	complexEm = 0.68 // of the scripts of India and its neighbors
 	otherEm   = 0.62
 )
 

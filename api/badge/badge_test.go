@@ -51,14 +51,14 @@ func read(t *testing.T, svg []byte) (texts []string, total int, given []int) {
 func TestBadgeTextIsEscaped(t *testing.T) {
 	hostile := `"><script>alert(1)</script>&'` + "\u202e\x00\xff\u2066"
 	for _, style := range []Style{Flat, forTheBadge, "other"} {
-		texts, _, _ := read(t, Draw(Badge{Left: hostile, Right: hostile, Colour: Red, Style: style, Detail: hostile}))
+		texts, _, _ := read(t, Draw(Badge{Left: hostile, Right: hostile, Color: Red, Style: style, Detail: hostile}))
 		all := strings.Join(texts, "|")
 		if !strings.Contains(strings.ToLower(all), `"><script>alert(1)</script>&'`) || strings.ContainsAny(all, "\u202e\x00\u2066") {
 			t.Errorf("%s says %q", style, all)
 		}
 	}
 	read(t, Draw(Badge{}))
-	long := Draw(Badge{Left: strings.Repeat("é", 5000), Right: "x" + strings.Repeat("\u0301", 100_000), Colour: Grey})
+	long := Draw(Badge{Left: strings.Repeat("é", 5000), Right: "x" + strings.Repeat("\u0301", 100_000), Color: Grey})
 	if len(long) > 4000 {
 		t.Errorf("a long text makes a badge of %d bytes", len(long))
 	}
@@ -101,19 +101,19 @@ func TestWidths(t *testing.T) {
 // TestRoom checks that a badge has enough room for both of its halves.
 func TestRoom(t *testing.T) {
 	for _, style := range []Style{Flat, forTheBadge} {
-		_, total, given := read(t, Draw(Badge{Left: "agents", Right: "予約する 👍🏽", Colour: Green, Style: style}))
+		_, total, given := read(t, Draw(Badge{Left: "agents", Right: "予約する 👍🏽", Color: Green, Style: style}))
 		f := formOf(style)
 		if len(given) != 2 || total != given[0]+given[1]+4*f.padding {
 			t.Errorf("%s: %d pixels for texts of %v", style, total, given)
 		}
 	}
-	if svg := string(Draw(Badge{Left: "x", Right: "مرحبا", Colour: Green})); strings.Count(svg, `direction="rtl"`) != 1 {
+	if svg := string(Draw(Badge{Left: "x", Right: "مرحبا", Color: Green})); strings.Count(svg, `direction="rtl"`) != 1 {
 		t.Errorf("one text is from right to left: %s", svg)
 	}
 }
 
 func BenchmarkDraw(b *testing.B) {
 	for b.Loop() {
-		Draw(Badge{Left: "agent service", Right: "conformant level 2 · 3 h ago", Colour: Green, Detail: "checked"})
+		Draw(Badge{Left: "agent service", Right: "conformant level 2 · 3 h ago", Color: Green, Detail: "checked"})
 	}
 }

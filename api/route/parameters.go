@@ -29,7 +29,7 @@ type QueryKey struct{}
 
 // validateParameters is the huma middleware that checks parameters by the schemas of the operation,
 // before huma reads them. Huma itself ignores unknown query parameters and all but the first of
-// repeated ones, and answers 422 in its own shape; a misspelt filter must not return more than the
+// repeated ones, and answers 422 in its own shape; a misspelled filter must not return more than the
 // filter would.
 func (a *Mux) validateParameters(schemas huma.Registry, ctx huma.Context, next func(huma.Context)) {
 	query, err := ParameterChecker{schemas}.checkParameters(ctx)

@@ -80,7 +80,7 @@ func TestPackage(t *testing.T) {
 	if text := runIn(unpacked, environment, "sh", "-c", "./gazetteer --config config.toml --set listen=127.0.0.1:1 services 2>&1; test $? = 4"); !strings.Contains(text, "there is no data in the directory data") {
 		t.Errorf("services: %s", text)
 	}
-	licences, err := os.ReadFile(filepath.Join(unpacked, "LICENSES-OF-DEPENDENCIES"))
+	licenses, err := os.ReadFile(filepath.Join(unpacked, "LICENSES-OF-DEPENDENCIES"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,8 +89,8 @@ func TestPackage(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, module := range []string{"github.com/spf13/cobra", "go.etcd.io/bbolt", "github.com/gin-gonic/gin"} {
-		if !bytes.Contains(licences, []byte("\n"+module+" v")) || !bytes.Contains(modules, []byte(module)) {
-			t.Errorf("the archive has no licence of %s", module)
+		if !bytes.Contains(licenses, []byte("\n"+module+" v")) || !bytes.Contains(modules, []byte(module)) {
+			t.Errorf("the archive has no license of %s", module)
 		}
 	}
 	unit, err := os.ReadFile(filepath.Join(unpacked, "gazetteer.service"))

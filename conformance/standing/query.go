@@ -97,7 +97,7 @@ type HostStates struct {
 	HistoryBegins time.Time
 }
 
-// Host returns the states of a host; false if the host has no record. name is a normalised name.
+// Host returns the states of a host; false if the host has no record. name is a normalized name.
 func (f *Follower) Host(name string) (HostStates, bool) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()

@@ -78,7 +78,7 @@ func hostWrite(t testing.TB, name string, at time.Time, fetches map[string]fetch
 		for _, f := range fetches {
 			in.Fetches = append(in.Fetches, f)
 		}
-		track, _ := conformance.Advance(nil, conformance.Measurement{Host: name, At: at, By: "Gazetteer/test", Judgement: conformance.Judge(in)})
+		track, _ := conformance.Advance(nil, conformance.Measurement{Host: name, At: at, By: "Gazetteer/test", Judgment: conformance.Judge(in)})
 		record["track"] = track
 	}
 	return jsonWrite(t, store.HostKey(name), record)

@@ -30,7 +30,7 @@ func (e *LineError) Unwrap() error { return e.Err }
 // maxLine is the maximum length of a line, in bytes.
 const maxLine = 64 << 10
 
-// Read yields the hosts of a list, normalised by [fetch.CheckHost], a *[LineError] for each
+// Read yields the hosts of a list, normalized by [fetch.CheckHost], a *[LineError] for each
 // line without a host, and any other error last. Each line has one of these forms:
 //
 //	www.example.com	           a name or an address, as a person writes it

@@ -19,8 +19,8 @@ import (
 	"gazetteer/protocol/yaml"
 )
 
-// labelledPair is one line of testdata/pairs.jsonl.
-type labelledPair struct {
+// labeledPair is one line of testdata/pairs.jsonl.
+type labeledPair struct {
 	Name  string         `json:"name"`
 	Base  string         `json:"base"`
 	URL   string         `json:"url"`
@@ -31,7 +31,7 @@ type labelledPair struct {
 }
 
 // severity is the worst of the kinds that must be found.
-func (p labelledPair) severity() diff.Severity {
+func (p labeledPair) severity() diff.Severity {
 	worst := diff.None
 	for _, k := range p.Kinds {
 		worst = max(worst, k.Severity())
@@ -39,16 +39,16 @@ func (p labelledPair) severity() diff.Severity {
 	return worst
 }
 
-func readPairs(t *testing.T, name string) []labelledPair {
+func readPairs(t *testing.T, name string) []labeledPair {
 	t.Helper()
 	file, err := os.Open(filepath.Join("testdata", name))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	var pairs []labelledPair
+	var pairs []labeledPair
 	for lines := bufio.NewScanner(file); lines.Scan(); {
-		var p labelledPair
+		var p labeledPair
 		if err := json.Unmarshal(lines.Bytes(), &p); err != nil {
 			t.Fatalf("line %d: %v", len(pairs)+1, err)
 		}
@@ -78,7 +78,7 @@ func readBase(t testing.TB, name string) []byte {
 }
 
 // versions returns both versions: the base as it is or with the edits of Before, and B as JSON.
-func (p labelledPair) versions(t *testing.T) (a, b []byte) {
+func (p labeledPair) versions(t *testing.T) (a, b []byte) {
 	t.Helper()
 	a = readBase(t, p.Base)
 	before := a
@@ -147,8 +147,8 @@ func edited(t *testing.T, in any, path []string, to any) any {
 	}
 }
 
-// TestLabelledPairs compares every pair of the labelled set: each must have exactly its kinds.
-func TestLabelledPairs(t *testing.T) {
+// TestLabeledPairs compares every pair of the labeled set: each must have exactly its kinds.
+func TestLabeledPairs(t *testing.T) {
 	pairs := readPairs(t, "pairs.jsonl")
 	if len(pairs) < 120 {
 		t.Fatalf("%d pairs, want at least 120", len(pairs))
@@ -178,9 +178,9 @@ func TestLabelledPairs(t *testing.T) {
 	}
 }
 
-// TestLabelledSeverities judges both labelled sets together, the descriptions from both sides: 97 %
+// TestLabeledSeverities judges both labeled sets together, the descriptions from both sides: 97 %
 // must have the right severity, and no high one may be missed.
-func TestLabelledSeverities(t *testing.T) {
+func TestLabeledSeverities(t *testing.T) {
 	var all, wrong int
 	judge := func(name string, want, got diff.Severity) bool {
 		if want == diff.High && got != diff.High {
@@ -224,9 +224,9 @@ func TestLabelledSeverities(t *testing.T) {
 	}
 }
 
-// TestLabelledCalls judges new descriptions of calls that stay as they are or change in one more thing.
+// TestLabeledCalls judges new descriptions of calls that stay as they are or change in one more thing.
 // No high one may be missed; the floor is what the rules reached when the pairs were added.
-func TestLabelledCalls(t *testing.T) {
+func TestLabeledCalls(t *testing.T) {
 	const floor = 112
 	pairs := readPairs(t, "calls.jsonl")
 	right := 0
@@ -261,7 +261,7 @@ func severityOf(t *testing.T, kind document.Kind, url string, a, b []byte) diff.
 func TestEqualDocuments(t *testing.T) {
 	for _, name := range []string{"orders.json", "shop.json", "fx.json", "finance.json", "restaurant.yaml", "summary.json", "atmosphere.json", "querypacks.yaml", "hotel.json", "clinic.yaml", "bank.json", "library.yaml"} {
 		text := readBase(t, name)
-		_, sorted := labelledPair{Base: name}.versions(t)
+		_, sorted := labeledPair{Base: name}.versions(t)
 		for how, other := range map[string][]byte{"itself": text, "sorted members": sorted, "white space": append([]byte("\n"), text...)} {
 			got, err := diff.Compare(diff.Input{Kind: kindOf(name), Bytes: text}, diff.Input{Kind: kindOf(name), Bytes: other})
 			if err != nil {

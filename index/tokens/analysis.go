@@ -171,7 +171,7 @@ func camelBoundary(runes []rune, i int) bool {
 // came from.
 type Token struct{ Stem, Form, Surface string }
 
-// Tokenize analyses a prepared text. The caller must not change the tokens: those of short texts,
+// Tokenize analyzes a prepared text. The caller must not change the tokens: those of short texts,
 // such as the words of requests, are shared.
 func Tokenize(a analysis.Analyzer, prepared string) []Token {
 	known, ok := a.(*analyzer)

@@ -15,7 +15,7 @@ const (
 	writesToRead  = 0.9  // it changes something but the request only reads
 	writesToTell  = 0.95 // it changes something but the request is a question; see putAnswersFirst
 	keepsNotEnds  = 0.6  // it does something else but an end is wanted
-	makesNotEnds  = 0.25 // it makes something but an end is wanted: JOIN, where a membership is cancelled
+	makesNotEnds  = 0.25 // it makes something but an end is wanted: JOIN, where a membership is canceled
 	mayAskEnd     = 0.7  // it ends something and the request may mean something else: release a hold
 	mayOnlyRead   = 0.92 // it may only read or compute but something must be done: SIMULATE a payment
 	readsToWrite  = 0.85 // it only reads but something must be done

@@ -16,14 +16,14 @@ const (
 	HubnessPool = 40
 	// hubnessNeighbors is the number of nearest other services that determine the hubness.
 	hubnessNeighbors = 10
-	// hubnessPenalty is the factor of the cosine to the neighbours that is subtracted from the
+	// hubnessPenalty is the factor of the cosine to the neighbors that is subtracted from the
 	// cosine to the query. No operation loses more than half of its score.
 	hubnessPenalty = 0.2
 )
 
 // PenalizeHubs lowers the scores of a pool by the hubness of the operations. The operation with the
 // least hubness keeps its score. Operations with scores too low for an answer still count as
-// neighbours. The operations after the first HubnessPool stay behind them.
+// neighbors. The operations after the first HubnessPool stay behind them.
 func (v *View) PenalizeHubs(pool, faint []RankedEntry) {
 	best := v.SortTop(pool, HubnessPool)
 	company := slices.Concat(pool[:min(HubnessPool, best)], faint)

@@ -22,7 +22,7 @@ import (
 
 // segmentEntries lists the entries of a segment, including deleted ones. They are numbered here in
 // the order of their ids, not in bleve's order, which is arbitrary: so the entries of one document
-// are neighbours in all data by number, and the data of a service is spread over its operations in
+// are neighbors in all data by number, and the data of a service is spread over its operations in
 // one pass.
 type segmentEntries struct {
 	Runs    []DocumentRun // by host, kind and print

@@ -53,7 +53,7 @@ type Respelling struct {
 	Frequency int
 }
 
-// NearestSpelling returns the most likely correction of a misspelt word, with Text "" if no word is near
+// NearestSpelling returns the most likely correction of a misspelled word, with Text "" if no word is near
 // or [spelling.IsCorrectable] is false for it. A view caches the answers.
 func (v *View) NearestSpelling(word string) (Respelling, error) {
 	if !spelling.IsCorrectable(word) {
@@ -170,8 +170,8 @@ type spelledWord struct {
 // maxSpelledWords bounds the cached words that may be corrections, about 3 MB.
 const maxSpelledWords = 1 << 15
 
-// spelledWordOf returns the stem of a word and how common it is. Misspelt words have the same
-// neighbours again and again.
+// spelledWordOf returns the stem of a word and how common it is. Misspelled words have the same
+// neighbors again and again.
 func (l *Directory) spelledWordOf(word string) spelledWord {
 	l.spelledMu.RLock()
 	w, ok := l.spelled[word]

@@ -34,7 +34,7 @@ type View struct {
 
 	mu          sync.Mutex            // guards following
 	frequencies map[string]int        // the number of live operations in which a stem occurs
-	corrections map[string]Respelling // the most likely corrections of misspelt words
+	corrections map[string]Respelling // the most likely corrections of misspelled words
 	effects     *EffectColumn         // nil until the first search
 }
 

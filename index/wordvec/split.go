@@ -7,7 +7,7 @@ import (
 
 // A Korean word carries particles and endings and is joined to others without a
 // space, so it is rarely in the table as it is written. The table holds
-// words, and every pair of neighbouring syllables of the longer ones: an unknown
+// words, and every pair of neighboring syllables of the longer ones: an unknown
 // word counts as its pairs that are known. 여행일정을 has 여행 and 일정 in it.
 
 // syllablePairs appends the rows of the pairs of Hangul syllables in word. It looks at

@@ -30,7 +30,7 @@ func AddressForms() []string {
 	return forms
 }
 
-// ForbiddenAddresses are addresses that must never be dialled, one or more of each kind in the IANA
+// ForbiddenAddresses are addresses that must never be dialed, one or more of each kind in the IANA
 // registries of special-purpose addresses, those that embed one, and a cloud's metadata. Each may
 // appear in an A or an AAAA record.
 func ForbiddenAddresses() []netip.Addr {

@@ -27,7 +27,7 @@
 //
 // The files: net.go, log.go and pipe.go are the machinery, authority.go the certificates, dns.go
 // the TXT records, nameserver.go a name server for tests that need a real one, script.go the
-// answers of a test vector, addresses.go addresses that must never be dialled; hosts.go, site.go,
+// answers of a test vector, addresses.go addresses that must never be dialed; hosts.go, site.go,
 // reservations.go and misbehaving.go are the standard hosts. testdata/README.md says where their
 // documents come from.
 package fakenet

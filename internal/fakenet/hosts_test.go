@@ -13,9 +13,9 @@ import (
 	"gazetteer/document"
 )
 
-// TestHostsAnswerAsLabelled checks that every host that a crawl reaches answers exactly as its
+// TestHostsAnswerAsLabeled checks that every host that a crawl reaches answers exactly as its
 // label says. It waits in simulated time for the hosts that never answer.
-func TestHostsAnswerAsLabelled(t *testing.T) {
+func TestHostsAnswerAsLabeled(t *testing.T) {
 	slow := []string{"slow.test", "stalls.test"}
 	n := open(t, Options{})
 	j := judge{client: client(t, n), patience: time.Minute}
@@ -69,8 +69,8 @@ func compare(t *testing.T, h Host, got map[string]string) {
 	}
 }
 
-// TestLinksLeadAsLabelled checks that Depth and Reachable agree with the links of the summaries.
-func TestLinksLeadAsLabelled(t *testing.T) {
+// TestLinksLeadAsLabeled checks that Depth and Reachable agree with the links of the summaries.
+func TestLinksLeadAsLabeled(t *testing.T) {
 	n := open(t, Options{})
 	j := judge{client: client(t, n), patience: time.Minute}
 	hosts := map[string]Host{}

@@ -204,7 +204,7 @@ func (n *Net) Dial(next func(ctx context.Context, network, addr string) (net.Con
 	}
 }
 
-// refusedError is what dialling a closed port gives; errors.Is finds ECONNREFUSED.
+// refusedError is what dialing a closed port gives; errors.Is finds ECONNREFUSED.
 func refusedError(network, addr string) error {
 	return &net.OpError{Op: "dial", Net: network, Addr: place(addr), Err: syscall.ECONNREFUSED}
 }

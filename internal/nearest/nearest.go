@@ -18,7 +18,7 @@ const maxWord = 100
 
 // findNearest returns up to three of the names that are close to word, the closest first: one error
 // in a word of up to four letters, two in a longer one, letter case aside. A name that begins with
-// a word of three letters or more is close, too. Two neighbouring letters that are swapped are one error.
+// a word of three letters or more is close, too. Two neighboring letters that are swapped are one error.
 func findNearest(word string, names []string) []string {
 	if word == "" || len(word) > maxWord {
 		return nil
@@ -57,7 +57,7 @@ func findNearest(word string, names []string) []string {
 	return out
 }
 
-// isSwap reports whether swapping two neighbouring letters turns one word into the other.
+// isSwap reports whether swapping two neighboring letters turns one word into the other.
 func isSwap(a, b string) bool {
 	x, y := []rune(a), []rune(b)
 	if len(x) != len(y) {

@@ -34,9 +34,9 @@ func (h *Server) Run(ctx context.Context, public net.Listener, crawl bool, ready
 	defer listeners.closeListeners()
 	defer os.Remove(filepath.Join(h.Config.DataDir, SocketName))
 	// The followers stop after all writers.
-	uncancelled, stopFollowing := context.WithCancel(context.WithoutCancel(ctx))
+	uncanceled, stopFollowing := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopFollowing()
-	followers, following := errgroup.WithContext(uncancelled)
+	followers, following := errgroup.WithContext(uncanceled)
 	followIndex := h.Index.Run
 	if public == nil { // one command, which may not search
 		followIndex = h.Index.Follow

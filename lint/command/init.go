@@ -229,7 +229,7 @@ func (v *initRun) checkConformance(m builtDocument, host string) error {
 	if !failed {
 		return nil
 	}
-	o := format.Options{Colour: supportsColor(v.Err), Width: terminalWidth(v.Err), Quiet: true, Tool: v.Program}
+	o := format.Options{Color: supportsColor(v.Err), Width: terminalWidth(v.Err), Quiet: true, Tool: v.Program}
 	if err := format.Write(v.Err, "text", reports, o); err != nil {
 		return err
 	}

@@ -108,7 +108,7 @@ func (v *validateRun) proposeRepair(ctx context.Context, in lint.Input, fixed []
 }
 
 // writeDiff prints changes like diff -u.
-func writeDiff(w io.Writer, name string, before, after []byte, colours bool) error {
+func writeDiff(w io.Writer, name string, before, after []byte, colors bool) error {
 	var b strings.Builder
 	for line := range strings.Lines(string(repair.Diff(name, before, after))) {
 		line = strings.TrimSuffix(line, "\n")
@@ -117,7 +117,7 @@ func writeDiff(w io.Writer, name string, before, after []byte, colours bool) err
 		}
 		shown := strings.ReplaceAll(line, "\t", "    ")
 		shown = format.Visible(shown)
-		if colours {
+		if colors {
 			shown = paintDiff(shown)
 		}
 		b.WriteString(shown + "\n")
@@ -127,16 +127,16 @@ func writeDiff(w io.Writer, name string, before, after []byte, colours bool) err
 }
 
 func paintDiff(line string) string {
-	colour := ""
+	color := ""
 	switch {
 	case strings.HasPrefix(line, "@@"):
-		colour = "36"
+		color = "36"
 	case strings.HasPrefix(line, "-"):
-		colour = "31"
+		color = "31"
 	case strings.HasPrefix(line, "+"):
-		colour = "32"
+		color = "32"
 	default:
 		return line
 	}
-	return "\x1b[" + colour + "m" + line + "\x1b[0m"
+	return "\x1b[" + color + "m" + line + "\x1b[0m"
 }

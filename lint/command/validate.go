@@ -155,7 +155,7 @@ func (v *validateRun) writeResults(inputs []lint.Input, results []lint.Result) e
 	for i, r := range results {
 		reports[i] = format.Report{Result: r, Text: inputs[i].Text, Repairable: v.countRepairable(inputs[i], r)}
 	}
-	o := format.Options{Colour: supportsColor(v.Out), Width: terminalWidth(v.Out), Quiet: v.quiet, Strict: v.strict, Tool: v.Program, Version: v.Version,
+	o := format.Options{Color: supportsColor(v.Out), Width: terminalWidth(v.Out), Quiet: v.quiet, Strict: v.strict, Tool: v.Program, Version: v.Version,
 		Explain: v.Program + " validate --rule", Repair: v.Program + " validate --fix"}
 	if err := format.Write(v.Out, v.format, reports, o); err != nil {
 		return fmt.Errorf("write results: %w", err)

@@ -22,8 +22,8 @@ type Report struct {
 
 // Options configure the output. The zero value is usable.
 type Options struct {
-	// Colour adds the colours of a terminal to "text".
-	Colour bool
+	// Color adds the colors of a terminal to "text".
+	Color bool
 	// Width is how many columns the terminal has; 0 is unknown.
 	Width int
 	// Quiet leaves out everything that does not make the run fail: lesser findings, and the closing

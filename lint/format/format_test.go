@@ -151,7 +151,7 @@ func TestGolden(t *testing.T) {
 	}
 	t.Run("colour", func(t *testing.T) {
 		o := options
-		o.Colour = true
+		o.Color = true
 		golden(t, "colour", write(t, "text", all[:1], o))
 	})
 	t.Run("quiet", func(t *testing.T) {

@@ -47,7 +47,7 @@ type textWriter struct {
 	Options
 }
 
-// The colours of a terminal (ECMA-48 SGR).
+// The colors of a terminal (ECMA-48 SGR).
 const (
 	bold   = "1"
 	red    = "1;31"
@@ -57,14 +57,14 @@ const (
 	green  = "1;32"
 )
 
-func (t textWriter) paintText(colour, s string) string {
-	if !t.Colour || s == "" {
+func (t textWriter) paintText(color, s string) string {
+	if !t.Color || s == "" {
 		return s
 	}
-	return "\x1b[" + colour + "m" + s + "\x1b[0m"
+	return "\x1b[" + color + "m" + s + "\x1b[0m"
 }
 
-func colourOf(s protocol.Severity) string {
+func colorOf(s protocol.Severity) string {
 	switch s {
 	case protocol.Error:
 		return red
@@ -128,7 +128,7 @@ func (t textWriter) writeMore(input string, more []protocol.Finding) {
 	if len(more) == 0 {
 		return
 	}
-	fmt.Fprintf(t, "%s\n", t.paintText(colourOf(more[0].Severity), fmt.Sprintf("%s[%s]: %d more of this rule", wordOf(more[0].Severity), more[0].Code, len(more))))
+	fmt.Fprintf(t, "%s\n", t.paintText(colorOf(more[0].Severity), fmt.Sprintf("%s[%s]: %d more of this rule", wordOf(more[0].Severity), more[0].Code, len(more))))
 	for _, f := range more {
 		fmt.Fprintf(t, " %s %s: %s\n", t.paintText(blue, "-->"), placeAndPointer(input, f), protocol.ClipRunes(Visible(f.Message), maxColumns))
 	}
@@ -146,8 +146,8 @@ func placeAndPointer(input string, f protocol.Finding) string {
 // writeGroup writes findings with the same words: the first in full, then the places of the others.
 func (t textWriter) writeGroup(input string, src *source, findings []protocol.Finding) {
 	f := findings[0]
-	colour := colourOf(f.Severity)
-	fmt.Fprintf(t, "%s%s\n", t.paintText(colour, wordOf(f.Severity)+"["+f.Code+"]"), t.paintText(bold, ": "+Visible(f.Message)))
+	color := colorOf(f.Severity)
+	fmt.Fprintf(t, "%s%s\n", t.paintText(color, wordOf(f.Severity)+"["+f.Code+"]"), t.paintText(bold, ": "+Visible(f.Message)))
 	margin := len(strconv.Itoa(max(f.Line, 1)))
 	gutter := strings.Repeat(" ", margin)
 	fmt.Fprintf(t, "%s%s %s\n", gutter, t.paintText(blue, "-->"), placeAndPointer(input, f))
@@ -155,7 +155,7 @@ func (t textWriter) writeGroup(input string, src *source, findings []protocol.Fi
 	if shown, marks, ok := src.excerptLine(f, t.columnsLeft(margin+len(" | "))); ok {
 		fmt.Fprintf(t, "%s %s\n", gutter, bar)
 		fmt.Fprintf(t, "%s %s %s\n", t.paintText(blue, strconv.Itoa(f.Line)), bar, shown)
-		fmt.Fprintf(t, "%s %s %s\n", gutter, bar, t.paintMarks(colour, marks))
+		fmt.Fprintf(t, "%s %s %s\n", gutter, bar, t.paintMarks(color, marks))
 	}
 	note := func(name, text string) {
 		fmt.Fprintf(t, "%s %s %s %s\n", gutter, t.paintText(blue, "="), t.paintText(bold, name+":"), text)
@@ -172,9 +172,9 @@ func (t textWriter) writeGroup(input string, src *source, findings []protocol.Fi
 	t.WriteByte('\n')
 }
 
-func (t textWriter) paintMarks(colour, marks string) string {
+func (t textWriter) paintMarks(color, marks string) string {
 	blank := len(marks) - len(strings.TrimLeft(marks, " "))
-	return marks[:blank] + t.paintText(colour, marks[blank:])
+	return marks[:blank] + t.paintText(color, marks[blank:])
 }
 
 // bases describes the source of a rule.
@@ -386,18 +386,18 @@ func (t textWriter) writeRepairable(reports []Report) {
 const maxNames = 5
 
 func (t textWriter) writeVerdict(r Report) {
-	word, colour := "valid", green
+	word, color := "valid", green
 	switch {
 	case !r.Valid:
-		word, colour = "not valid", red
+		word, color = "not valid", red
 	case r.Failed():
-		word, colour = "valid, but not without warnings", yellow
+		word, color = "valid, but not without warnings", yellow
 	}
 	kind := cmp.Or(r.Kind.Describe(), "kind unknown")
 	if isAddress(r.Input) && len(r.Text) == 0 {
 		word, kind = "not fetched", r.Kind.Describe()
 	}
-	fmt.Fprintf(t, "%s: %s", Visible(r.Input), t.paintText(colour, word))
+	fmt.Fprintf(t, "%s: %s", Visible(r.Input), t.paintText(color, word))
 	if kind != "" {
 		fmt.Fprintf(t, "; %s", kind)
 	}

@@ -70,7 +70,7 @@ var cases = []struct {
 		`{"aiendpoint":"1.0","service":{"name":"N","description":"D"},"capabilities":[{"id":"a"}],"token_hints":{"compact_mode":true}}`,
 		[]string{"AI210", "AI214", "AI219", "AI220", "AI220", "AI402"}},
 	{"a name beside the known one", document.AI, `{"aiendpoint":"1.0","Service":{},"service":{}}`, `{"aiendpoint":"1.0","Service":{},"service":{}}`, nil},
-	{"two misspelt names for one", document.AI, `{"aiendpoint":"1.0","Service":{"name":"N","description":"D"},"SERVICE":{}}`, `{"aiendpoint":"1.0","service":{"name":"N","description":"D"},"SERVICE":{}}`, []string{"AI219"}},
+	{"two misspelled names for one", document.AI, `{"aiendpoint":"1.0","Service":{"name":"N","description":"D"},"SERVICE":{}}`, `{"aiendpoint":"1.0","service":{"name":"N","description":"D"},"SERVICE":{}}`, []string{"AI219"}},
 	{"parameter dialects", document.AI, `{"aiendpoint":"1.0","capabilities":[{"params":{"a":"Text (string, required)","b":"integer (optional - how \u00e9)","c":"free"}}]}`,
 		`{"aiendpoint":"1.0","capabilities":[{"params":{"a":"string, required -- Text","b":"integer, optional -- how é","c":"free"}}]}`, []string{"AI420", "AI420"}},
 	{"dates", document.AI, `{"aiendpoint":"1.0","meta":{"last_updated":"2026-01-02T03:04:05+00:00"}}`,
@@ -110,7 +110,7 @@ var cases = []struct {
 		"vocabulary:\n  declared_verbs:\n  - BOOK # first\n  # again\n  - BOOK\n  domain: x\n",
 		agisStart + "endpoints:\n  - method: BOOK\n    path: /table" + endpoint + "  - method: CHECK\n    path: /table" + endpoint +
 			"vocabulary:\n  declared_verbs:\n  - BOOK # first\n  - CHECK\n  # again\n  domain: x\n", []string{"AGIS702", "AGIS704"}},
-	{"a misspelt verb", document.AGIS, agisStart + "endpoints:\n  - method: BOK\n    path: /table" + endpoint + agisEnd, agisStart + "endpoints:\n  - method: BOK\n    path: /table" + endpoint + agisEnd, nil},
+	{"a misspelled verb", document.AGIS, agisStart + "endpoints:\n  - method: BOK\n    path: /table" + endpoint + agisEnd, agisStart + "endpoints:\n  - method: BOK\n    path: /table" + endpoint + agisEnd, nil},
 	{"no verbs yet", document.AGIS, agisStart + "endpoints:\n  - method: BOOK\n    path: /table" + endpoint + "vocabulary: {declared_verbs: [], domain: x}",
 		agisStart + "endpoints:\n  - method: BOOK\n    path: /table" + endpoint + `vocabulary: {declared_verbs: ["BOOK"], domain: x}`, []string{"AGIS702"}},
 	{"no list of verbs", document.AGIS, agisStart + "endpoints:\n  - method: BOOK\n    path: /table" + endpoint + "  - method: check\n    path: /table" + endpoint + "vocabulary:\n  # of business\n  domain: x\n",

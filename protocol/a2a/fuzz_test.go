@@ -14,7 +14,7 @@ import (
 )
 
 // FuzzRead reads untrusted input: no panic, the profiles in their order, the same canonical form
-// for every spelling, and the same judgement by the linter and the verifier.
+// for every spelling, and the same judgment by the linter and the verifier.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{}`))
 	f.Add(text())

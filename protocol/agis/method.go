@@ -200,7 +200,7 @@ func (c *checker) checkMethod(endpoint *protocol.Node, method string) {
 	}
 }
 
-// meantVerb records that the method of an endpoint is probably a misspelt verb of the vocabulary.
+// meantVerb records that the method of an endpoint is probably a misspelled verb of the vocabulary.
 func (c *checker) meantVerb(endpoint *protocol.Node, verb string) {
 	if c.meant == nil {
 		c.meant = map[*protocol.Node]string{}

@@ -93,7 +93,7 @@ type checker struct {
 	// for a better method.
 	refused   map[*protocol.Node]bool
 	suggested int
-	// meant holds the declared verbs that misspelt methods of endpoints probably mean.
+	// meant holds the declared verbs that misspelled methods of endpoints probably mean.
 	meant map[*protocol.Node]string
 	// told holds the texts for which AGIS519 has been reported.
 	told    map[*protocol.Node]bool

@@ -308,8 +308,8 @@ func TestEachSummaryRuleViolation(t *testing.T) {
 	}
 }
 
-// TestMisspeltVerb checks that a method that is nearly a declared verb is taken for that verb.
-func TestMisspeltVerb(t *testing.T) {
+// TestMisspelledVerb checks that a method that is nearly a declared verb is taken for that verb.
+func TestMisspelledVerb(t *testing.T) {
 	text := strings.Replace(base, "method: BOOK", "method: BOK", 1)
 	for text, want := range map[string]map[string]string{
 		text: {"AGIS305": "did you mean BOOK? The vocabulary declares it", "AGIS702": "correct its spelling if BOOK is meant; otherwise add it to vocabulary.declared_verbs"},

@@ -50,7 +50,7 @@ var listed = sync.OnceValue(func() lists {
 })
 
 // The frequencies from which a word counts as common, and the ratios from which one use counts as
-// the only one that a reader thinks of. They were chosen on the labelled words of
+// the only one that a reader thinks of. They were chosen on the labeled words of
 // testdata/verbs.tsv and methods.tsv.
 const (
 	commonNoun    = 4 // a noun used this often is not a new verb in the making

@@ -48,7 +48,7 @@ func (f *figures) count(invalid, bad bool) {
 
 // TestFigures prints how well words are told apart, with -v, and holds the line.
 //
-// verbs.tsv was at hand while the rules were made. The others were each labelled
+// verbs.tsv was at hand while the rules were made. The others were each labeled
 // before the rules ran on them for the first time; those first runs gave
 //
 //	methods.tsv    precision 0.989  recall 0.949
@@ -67,7 +67,7 @@ func TestFigures(t *testing.T) {
 		file              string
 		precision, recall float64
 	}{{"verbs.tsv", 0.98, 0.98}, {"methods.tsv", 0.98, 0.98}, {"methods2.tsv", 0.98, 0.98}, {"methods3.tsv", 0.98, 0.95}} {
-		f := labelled(t, set.file)
+		f := labeled(t, set.file)
 		report(set.file, f)
 		if f.precision() < set.precision || f.recall() < set.recall {
 			t.Errorf("%s: precision must reach %.2f, recall %.2f", set.file, set.precision, set.recall)
@@ -109,9 +109,9 @@ func TestFigures(t *testing.T) {
 	report("the 1,500 most frequent verbs", f)
 }
 
-// labelled judges the words of a file of testdata, and checks the pass in which
+// labeled judges the words of a file of testdata, and checks the pass in which
 // each is an error.
-func labelled(t *testing.T, file string) (f figures) {
+func labeled(t *testing.T, file string) (f figures) {
 	t.Helper()
 	for line := range strings.Lines(string(readText(t, file))) {
 		fields := strings.Split(strings.TrimSuffix(line, "\n"), "\t")

@@ -120,7 +120,7 @@ var formats = []struct {
 	{"AGIS document", []string{"agis", "endpoints"}},
 }
 
-// otherFormat recognises documents of other projects, so that they are not
+// otherFormat recognizes documents of other projects, so that they are not
 // reported as broken ones (§4.3).
 func otherFormat(root *protocol.Node) (string, bool) {
 	if root.Member("aiendpoint") != nil {

@@ -448,7 +448,7 @@ func ClassifyVerb(verb string, noun []string, many, safe bool) VerbClass {
 	}
 }
 
-// describeOutcome returns the outcome of a verb: "The order has been cancelled".
+// describeOutcome returns the outcome of a verb: "The order has been canceled".
 func describeOutcome(verb, thing string, many bool) string {
 	has := " has been "
 	if many || unknownPlural(thing[strings.LastIndexByte(thing, ' ')+1:]) {

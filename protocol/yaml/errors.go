@@ -17,7 +17,7 @@ var surrogate = regexp.MustCompile(`\\u[dD][89a-fA-F][0-9a-fA-F]{2}`)
 // mistakes lists common mistakes in YAML: the parser's message, a clearer one, and the correction.
 var mistakes = []struct{ parser, plain, help string }{
 	{"mapping values are not allowed", "there is a colon and a space inside a text without quotes, or the line is indented wrongly",
-		"put the text in quotes, or let the name begin in the same column as its neighbours"},
+		"put the text in quotes, or let the name begin in the same column as its neighbors"},
 	{"mapping keys are not allowed", "a name may not begin here", "let names that belong together begin in the same column"},
 	{"block sequence entries are not allowed", "an entry of a list may not begin here", "align the dashes of a list in one column, each on its own line"},
 	{"could not find expected ':'", "a name has no colon", "write a colon and a space after the name, or put a text of several lines in quotes"},

@@ -29,7 +29,7 @@ const (
 // rates: by the clock, and by the processor time of both sides, which others on
 // the machine disturb less.
 //
-// The bare side has all that counts in its favour: the keys of one agent lie side
+// The bare side has all that counts in its favor: the keys of one agent lie side
 // by side, so that both values go into one page; it prepares nothing, has one
 // goroutine, and syncs as often as the store did, not once more; what the store
 // writes beyond the values, the checksums and the log of what was written when, it

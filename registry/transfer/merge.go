@@ -48,7 +48,7 @@ func NewMerge(from, into string, fromKey, intoKey ed25519.PrivateKey, now time.T
 	return x
 }
 
-// Merge ends an agent in favour of another one of the same owner, and returns the one that stays.
+// Merge ends an agent in favor of another one of the same owner, and returns the one that stays.
 // The handle passes to the agent that stays, or is reserved for it if it has one already. Proofs
 // and attestations do not pass, because two weak records must not add up to a strong one. The keys
 // and the history of the ended agent stay readable, and its DID document names the agent that

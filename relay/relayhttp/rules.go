@@ -53,7 +53,7 @@ func (h *Handler) setRules(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, rules)
 }
 
-// readRules reads rules: members that are not known are refused, so that a misspelt one is noticed.
+// readRules reads rules: members that are not known are refused, so that a misspelled one is noticed.
 func readRules(body []byte) (relay.Rules, error) {
 	var in struct {
 		Allow   []string `json:"allow"`

@@ -145,7 +145,7 @@ func TestFlippedBitInValue(t *testing.T) {
 	}
 	// One bad record harms no other.
 	if r, err := s.Get(t.Context(), "host/com.example208"); err != nil || !bytes.Equal(r.Value, truth[r.Key].Value) {
-		t.Errorf("its neighbour: %v", err)
+		t.Errorf("its neighbor: %v", err)
 	}
 	if _, err := s.Apply(t.Context(), store.Put("new", nil)); err != nil {
 		t.Errorf("writing beside it: %v", err)

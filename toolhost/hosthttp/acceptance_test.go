@@ -140,7 +140,7 @@ func TestAcceptance06SessionsExpire(t *testing.T) {
 		session = h.session("me-token", fmt.Sprintf(`{"ttl_seconds":%d}`, ttl))
 		a := <-h.callLater(context.Background(), session, "i", "echo", `{}`) // runs until the session expires
 		h.want(a, 410, altar.SessionInvalid)
-		ran = p.endCancelled()
+		ran = p.endCanceled()
 	}
 	h.want(h.call(session, "j", "echo", `{}`), 410, altar.SessionInvalid)
 }
@@ -293,7 +293,7 @@ func TestAcceptance13CallerWithoutPermission(t *testing.T) {
 	h := newTestHost(t, nil)
 	h.connect("rt", "echo")
 	session := h.session("me-token", `{}`)
-	h.want(h.call(session, "i", "secret", `{}`), 403, altar.AuthorizationFailed) // although nobody fulfils it
+	h.want(h.call(session, "i", "secret", `{}`), 403, altar.AuthorizationFailed) // although nobody fulfills it
 	h.connect("rt2", "secret")
 	h.want(h.call(session, "i", "secret", `{}`), 403, altar.AuthorizationFailed)
 	if names := h.toolNames(session, "me-token"); !slices.Equal(names, []string{"echo"}) {
@@ -444,16 +444,16 @@ func TestAcceptance18Timeout(t *testing.T) {
 	ran := 0
 	for ran < 2 {
 		h.want(<-h.callLater(context.Background(), session, "i", "quick", `{}`), 504, altar.ExecutionTimeout)
-		ran += p.endCancelled()
+		ran += p.endCanceled()
 	}
 	if n := h.host.Figures().Dropped; n != uint64(ran) {
 		t.Errorf("%d frames were dropped, want the %d late answers", n, ran)
 	}
 }
 
-// endCancelled reads the calls that the runtime has got, waits until each is cancelled, answers it too
+// endCanceled reads the calls that the runtime has got, waits until each is canceled, answers it too
 // late, and returns their number.
-func (p *peer) endCancelled() int {
+func (p *peer) endCanceled() int {
 	p.t.Helper()
 	p.sendText(`{"type":"barrier"}`)
 	calls, late, open := map[string]bool{}, 0, true
@@ -466,7 +466,7 @@ func (p *peer) endCancelled() int {
 			calls[m.InvocationID] = true
 		case altar.CancelCall:
 			if !calls[m.InvocationID] || m.Reason == "" {
-				p.t.Errorf("cancelled without a call or a reason: %+v", m)
+				p.t.Errorf("canceled without a call or a reason: %+v", m)
 			}
 			delete(calls, m.InvocationID)
 			p.succeed(m.InvocationID, `"late"`)
@@ -684,7 +684,7 @@ func TestAcceptance26SlowClientDoesNotBlockOthers(t *testing.T) {
 	p := h.connect("rt", "echo", "count")
 	session := h.session("me-token", `{}`)
 	calls := make(chan altar.ToolCall)
-	cancelled := make(chan struct{})
+	canceled := make(chan struct{})
 	go func() {
 		defer close(calls)
 		for {
@@ -696,7 +696,7 @@ func TestAcceptance26SlowClientDoesNotBlockOthers(t *testing.T) {
 			case altar.ToolCall:
 				calls <- m
 			case altar.CancelCall:
-				close(cancelled)
+				close(canceled)
 			}
 		}
 	}()
@@ -712,7 +712,7 @@ func TestAcceptance26SlowClientDoesNotBlockOthers(t *testing.T) {
 		defer close(sent)
 		for i := range int64(600) { // 38 MiB
 			select {
-			case <-cancelled:
+			case <-canceled:
 				return
 			default:
 				p.chunk(stream.InvocationID, i, payload, false)
@@ -726,7 +726,7 @@ func TestAcceptance26SlowClientDoesNotBlockOthers(t *testing.T) {
 	if a := <-running; a.status != 200 || time.Since(begun) > testTime {
 		t.Errorf("%d after %s", a.status, time.Since(begun))
 	}
-	<-cancelled // the slow one is cut off
+	<-canceled // the slow one is cut off
 	<-sent
 }
 

@@ -291,7 +291,7 @@ func (h *testHost) dialWith(client *http.Client, token string) *peer {
 	return p
 }
 
-// connect connects a runtime that fulfils tools in every session.
+// connect connects a runtime that fulfills tools in every session.
 func (h *testHost) connect(id string, tools ...string) *peer {
 	h.t.Helper()
 	return h.connectWith(nil, id, tools...)

@@ -320,7 +320,7 @@ func TestPagesOfOtherOriginsAreRefused(t *testing.T) {
 	}
 }
 
-// A contract names the runtimes that may fulfil it: the announcement of another is refused for that
+// A contract names the runtimes that may fulfill it: the announcement of another is refused for that
 // name alone, and if the list is narrowed later, earlier announcements lose their effect.
 func TestForeignRuntimeContract(t *testing.T) {
 	h := newTestHost(t, nil)

@@ -1,4 +1,4 @@
-// Package httpruntime is a runtime inside the program: it fulfils contracts that were made from
+// Package httpruntime is a runtime inside the program: it fulfills contracts that were made from
 // documents by calling the service over HTTPS. Make one with [New], then attach it with [Runtime.Run].
 //
 // It calls the copy of the operation that the contract pins, never what the document says today.
@@ -92,7 +92,7 @@ func (r *Runtime) Close(toolhost.CloseKind, string) {
 	}
 }
 
-// Run fulfils contracts until the host closes the connection.
+// Run fulfills contracts until the host closes the connection.
 func (r *Runtime) Run(ctx context.Context) error {
 	done, ok := r.o.Host.AddConnection(nil)
 	if !ok {

@@ -21,9 +21,9 @@ import (
 
 // The files of a data folder.
 const (
-	corpusFile     = "corpus.jsonl"  // records, one a line
-	queriesFile    = "queries.jsonl" // id, set, text
-	judgementsFile = "qrels.tsv"     // query, record, grade; the first line names them
+	corpusFile    = "corpus.jsonl"  // records, one a line
+	queriesFile   = "queries.jsonl" // id, set, text
+	judgmentsFile = "qrels.tsv"     // query, record, grade; the first line names them
 	// unanswerableFile has queries that no record answers; it may be missing.
 	unanswerableFile = "unanswerable.jsonl" // id, text
 )
@@ -131,7 +131,7 @@ func readCollection(dir string) (*collection, error) {
 	}); err != nil {
 		return nil, err
 	}
-	if err := read(judgementsFile, c.judge()); err != nil {
+	if err := read(judgmentsFile, c.judge()); err != nil {
 		return nil, err
 	}
 	if err := c.readUnanswerable(dir); err != nil {
@@ -180,7 +180,7 @@ func eachLine(name string, text []byte, f func(line []byte) error) error {
 	return nil
 }
 
-// judge returns the reader of a line of judgements.
+// judge returns the reader of a line of judgments.
 func (c *collection) judge() func(line []byte) error {
 	byID := make(map[string]*judgedQuery, len(c.queries))
 	for i := range c.queries {
@@ -209,7 +209,7 @@ func (c *collection) judge() func(line []byte) error {
 }
 
 // settle finds out whose records each set of queries is asked of: those of the
-// set that most of its judgements name. Usually it is the set itself.
+// set that most of its judgments name. Usually it is the set itself.
 func (c *collection) settle() {
 	setOf := make(map[string]string, len(c.records))
 	for _, r := range c.records {

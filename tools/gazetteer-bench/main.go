@@ -3,7 +3,7 @@
 //
 //	gazetteer-bench relevance --data DIR
 //
-// reads records, queries and judgements, puts the records through the real
+// reads records, queries and judgments, puts the records through the real
 // store and index, asks every query of [gazetteer/index.Index.Search], which
 // answers the API too, and prints the results. Begin in relevance.go; data.go
 // says which files it reads, measure.go what the figures mean, speed.go how times

@@ -152,8 +152,8 @@ func TestInvalidDataIsAnError(t *testing.T) {
 		"no folder":         {"", "", "no such file"},
 		"a record no JSON":  {corpusFile, "{\n", "corpus.jsonl, line 1"},
 		"a query no JSON":   {queriesFile, "[]\n", "queries.jsonl, line 1"},
-		"too few columns":   {judgementsFile, "a\tb\n", "2 columns"},
-		"a grade no number": {judgementsFile, "query\tdoc\tgrade\nq1\tt:book\tgood\n", `"good" is no number`},
+		"too few columns":   {judgmentsFile, "a\tb\n", "2 columns"},
+		"a grade no number": {judgmentsFile, "query\tdoc\tgrade\nq1\tt:book\tgood\n", `"good" is no number`},
 	} {
 		dir := filepath.Join(t.TempDir(), "data")
 		if c.file != "" {

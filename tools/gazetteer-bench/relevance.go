@@ -42,7 +42,7 @@ func newRelevance() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "relevance --data DIR",
 		Short: "Measure search against judged queries",
-		Long: `Reads ` + corpusFile + `, ` + queriesFile + ` and ` + judgementsFile + ` of a folder, puts every record through
+		Long: `Reads ` + corpusFile + `, ` + queriesFile + ` and ` + judgmentsFile + ` of a folder, puts every record through
 the store and the index as a document of one operation, asks every query among
 the records of its set, and prints hit@1, recall@5, MRR@10 and nDCG@10 of each set
 and their plain mean (macro).
@@ -66,7 +66,7 @@ words up to each of --operations, and the times of the queries are printed.`,
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&o.data, "data", "", "folder with "+corpusFile+", "+queriesFile+" and "+judgementsFile)
+	f.StringVar(&o.data, "data", "", "folder with "+corpusFile+", "+queriesFile+" and "+judgmentsFile)
 	f.StringVar(&o.run, "run", "", "write the ranking to this file: query, tab, the first ten record ids joined by U+001F")
 	f.StringVar(&o.against, "against", "", "compare with the ranking in this file, as --run wrote it")
 	f.StringVar(&o.floors, "floors", "", "hold the figures to the floors in this file")

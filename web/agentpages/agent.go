@@ -465,7 +465,7 @@ var eventWords = map[string]string{
 	registry.EventRotated:     "Key rotated",
 	registry.EventRecovery:    "Recovery requested",
 	registry.EventRecovered:   "Recovered: another key took effect",
-	registry.EventWithdrawn:   "Recovery cancelled",
+	registry.EventWithdrawn:   "Recovery canceled",
 	registry.EventDomain:      "Domains changed",
 	registry.EventObserved:    "A check of its evidence had a new result",
 	registry.EventAttested:    "Attested by another agent",
@@ -543,7 +543,7 @@ func trustOf(a registry.Agent) trustView {
 	s := registry.TrustScore(a)
 	return trustView{Score: s.Total, Grade: s.Grade, Parts: []trustPart{
 		{"Provenance", s.Components.Provenance},
-		{"Behaviour", s.Components.Behavioral},
+		{"Behavior", s.Components.Behavioral},
 		{"Transparency", s.Components.Transparency},
 		{"Security", s.Components.Security},
 		{"Attestations by peers", s.Components.PeerAttestations},

@@ -14,7 +14,7 @@ import (
 )
 
 // escapeText returns an untrusted text as HTML that shows all of it: markup is escaped, and each
-// character that would hide, reorder or blank out its neighbours is shown as a mark with its code
+// character that would hide, reorder or blank out its neighbors is shown as a mark with its code
 // point.
 func escapeText(s string) template.HTML {
 	var b strings.Builder
@@ -158,7 +158,7 @@ func splitHidden(s string) func(yield func(part string, marked bool) bool) {
 	}
 }
 
-// isHidden reports whether r cannot be seen or changes how its neighbours are seen.
+// isHidden reports whether r cannot be seen or changes how its neighbors are seen.
 func isHidden(r, prev rune, rest string) bool {
 	if ' ' <= r && r <= '~' {
 		return false

@@ -15,7 +15,7 @@ import (
 )
 
 // A Chart is a plot of figures, with their table. The plot is one string of SVG that takes its
-// colours from the classes s1 to s6, grid and text, so that a style sheet decides them:
+// colors from the classes s1 to s6, grid and text, so that a style sheet decides them:
 // [ChartStyle] is one for a separate page.
 type Chart struct {
 	Title string
@@ -40,7 +40,7 @@ func (c *Chart) File() string {
 }
 
 // ChartStyle is a style sheet for charts: readable on light and dark backgrounds, and in print
-// without colours, where the dashes distinguish the lines.
+// without colors, where the dashes distinguish the lines.
 const ChartStyle = `
 text{fill:#4a4d46;font:13px system-ui,"Noto Sans","DejaVu Sans",sans-serif}
 .title{font-weight:600;font-size:15px;fill:#1f211e}

@@ -1,4 +1,4 @@
-// Package plot draws figures over time as SVG, with labelled axes. [New] returns the drawing as
+// Package plot draws figures over time as SVG, with labeled axes. [New] returns the drawing as
 // values; the template "plot" of package frame writes them.
 package plot
 

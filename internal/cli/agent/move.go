@@ -18,7 +18,7 @@ func (a *verbs) mergeCommand(k *keyring) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "merge",
 		Short: "Merge an agent into another one of yours",
-		Long: `Merge ends the agent whose key --key names in favour of the agent whose key --into
+		Long: `Merge ends the agent whose key --key names in favor of the agent whose key --into
 names; both keys sign. The handle moves if the other agent has none. Proofs and
 attestations do not move: the keys and the history of the ended agent can still be
 read, and its DID points to the other agent. A merge cannot be undone.

@@ -153,7 +153,7 @@ func (d *demo) checkOutcomes(ctx context.Context) (string, error) {
 		slices.Sort(wrong)
 		return "", fmt.Errorf("%d differ:\n  %s", len(wrong), strings.Join(wrong, "\n  "))
 	}
-	return fmt.Sprintf("%d hosts visited, %d fetches refused or failed for the labelled reason", visited, refused), nil
+	return fmt.Sprintf("%d hosts visited, %d fetches refused or failed for the labeled reason", visited, refused), nil
 }
 
 // checkPoliteness judges the crawl by the logs of the servers.

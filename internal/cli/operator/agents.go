@@ -90,8 +90,8 @@ func (a *verbs) mergeCommand() *cobra.Command {
 	reason := ""
 	c := &cobra.Command{
 		Use:   "merge FROM INTO",
-		Short: "End an agent in favour of another of the same owner",
-		Long: `Merge ends the first agent in favour of the second, for an owner who has lost the
+		Short: "End an agent in favor of another of the same owner",
+		Long: `Merge ends the first agent in favor of the second, for an owner who has lost the
 key of the first. Check by other means that both belong to the same person. The
 second agent gets the handle; proofs and attestations of the first one end with
 it. Owners who have both keys can merge without you.

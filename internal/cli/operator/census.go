@@ -27,7 +27,7 @@ func (a *verbs) writeCensusCommand() *cobra.Command {
 rules broken, verbs, data classes, sizes, TLS, survival, changes and more, over
 time and at a date. It writes one folder that needs nothing else: census.md and
 census.html with plots, data as CSV and compressed JSON lines, METHOD.md with
-every definition, the licence of the data, and checksums.
+every definition, the license of the data, and checksums.
 
 The date is a day, which counts to its end in UTC, or a time; today by default.
 Later records do not count. The same store and date give the same bytes. Hosts

@@ -186,7 +186,7 @@ func (a *verbs) endList(shown, total int, more bool, view viewFlags, what string
 	text := view.formatPosition(shown, total, more, what)
 	switch {
 	case shown == 0 && filtered:
-		text = "No " + what + " fulfils these conditions."
+		text = "No " + what + " fulfills these conditions."
 	case shown == 0:
 		text = "There are no " + what + "s here."
 	}

@@ -105,7 +105,7 @@ func (a *verbs) searchCommand() *cobra.Command {
   gazetteer search book a table -n 20 --page 2 --long
   gazetteer search book a table --safe --min-fit 0.5
 
-Misspelt words are corrected, and the answer says so; --exact searches for them as
+Misspelled words are corrected, and the answer says so; --exact searches for them as
 written. Operations that hardly fit the request are marked [far]; --min-fit leaves
 them out. Operations whose document breaks its draft are marked [errors]. --safe leaves out operations that end or remove something, as declared or
 as inferred from verb and text.

@@ -38,7 +38,7 @@ func (a *verbs) printSuggestions(ctx context.Context, c *cli.Client, conditions 
 	return printed
 }
 
-// isUnknown reports whether no operation fulfils a condition alone.
+// isUnknown reports whether no operation fulfills a condition alone.
 func isUnknown(ctx context.Context, c *cli.Client, is condition) bool {
 	if strings.ContainsAny(is.value, " \"") {
 		return false // it would be another query

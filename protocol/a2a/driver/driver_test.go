@@ -441,9 +441,9 @@ func TestInvalidCases(t *testing.T) {
 	if err := driver.Run(context.Background(), strings.NewReader(strings.Join(lines, "\n\n")), &b); err != nil || strings.Count(b.String(), "\n") != 2*len(lines) {
 		t.Errorf("%d answers to %d cases, %v", strings.Count(b.String(), "\n"), len(lines), err)
 	}
-	cancelled, cancel := context.WithCancel(context.Background())
+	canceled, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := driver.Run(cancelled, strings.NewReader("{}\n"), &b); err == nil {
+	if err := driver.Run(canceled, strings.NewReader("{}\n"), &b); err == nil {
 		t.Error("a context that ended is not heard")
 	}
 }

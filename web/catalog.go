@@ -17,9 +17,9 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// Catalogue lists the names that operations have in common. The index implements it, and so does an
+// Catalog lists the names that operations have in common. The index implements it, and so does an
 // [answer.LimitedSearcher] around the index.
-type Catalogue interface {
+type Catalog interface {
 	// Namespaces and DataClasses list all values, sorted.
 	Namespaces(ctx context.Context) ([]index.ValueCount, error)
 	DataClasses(ctx context.Context) ([]index.ValueCount, error)
@@ -32,8 +32,8 @@ type Catalogue interface {
 }
 
 var (
-	_ Catalogue = (*index.Index)(nil)
-	_ Catalogue = (*answer.LimitedSearcher)(nil)
+	_ Catalog = (*index.Index)(nil)
+	_ Catalog = (*answer.LimitedSearcher)(nil)
 )
 
 // A listing is one kind of names by which operations are listed, except for verbs.
@@ -44,7 +44,7 @@ type listing struct {
 	lead   string
 	thing  string // one of them
 	plural string // several of them
-	every  func(c Catalogue, ctx context.Context) ([]index.ValueCount, error)
+	every  func(c Catalog, ctx context.Context) ([]index.ValueCount, error)
 	filter func(value string) query.Query
 	// users lists the services that use a value, with any problems.
 	users func(p *Pages, ctx context.Context, s listing, value string) ([]nameUser, []nameWarning, error)
@@ -55,7 +55,7 @@ type listing struct {
 var namespaceListing = listing{
 	path: "/namespaces", key: "ns", title: "Namespaces", thing: "namespace", plural: "namespaces",
 	lead:   "A namespace distinguishes equal verbs of different services. A service without a namespace is listed under its domain.",
-	every:  Catalogue.Namespaces,
+	every:  Catalog.Namespaces,
 	filter: func(value string) query.Query { return query.Query{Namespaces: []string{value}} },
 	users:  (*Pages).namespaceUsers, using: "Users and their evidence", seen: "seen first",
 }
@@ -63,7 +63,7 @@ var namespaceListing = listing{
 var classListing = listing{
 	path: "/data-classes", key: "class", title: "Classes of data", thing: "class of data", plural: "classes of data",
 	lead:   "Data that services say they hold. An agent can ask such a service for the data even if no operation of that name is listed.",
-	every:  Catalogue.DataClasses,
+	every:  Catalog.DataClasses,
 	filter: func(value string) query.Query { return query.Query{Classes: []string{value}} },
 	users:  (*Pages).classUsers, using: "Who holds it", seen: "checked",
 }
@@ -71,7 +71,7 @@ var classListing = listing{
 // listingPage lists the values of a listing.
 func (p *Pages) listingPage(s listing) func(c *gin.Context) (frame.WebPage, error) {
 	return func(c *gin.Context) (frame.WebPage, error) {
-		all, err := s.every(p.catalogue, c.Request.Context())
+		all, err := s.every(p.catalog, c.Request.Context())
 		if err != nil {
 			return frame.WebPage{}, err
 		}
@@ -117,7 +117,7 @@ func (p *Pages) valuePage(s listing) func(c *gin.Context) (frame.WebPage, error)
 		if err != nil {
 			return frame.WebPage{}, err
 		}
-		all, err := s.every(p.catalogue, ctx)
+		all, err := s.every(p.catalog, ctx)
 		if err != nil {
 			return frame.WebPage{}, err
 		}

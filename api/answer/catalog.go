@@ -13,7 +13,7 @@ import (
 	"gazetteer/index/query"
 )
 
-// Errors of the catalogue. Test with errors.Is.
+// Errors of the catalog. Test with errors.Is.
 var (
 	ErrNoNamespace = errors.New("no service uses this namespace")
 	ErrNoClass     = errors.New("no service declares this data class")
@@ -58,7 +58,7 @@ func (a *Answers) Verb(ctx context.Context, verb string) (index.VerbCount, []Rel
 	return own, family, nil
 }
 
-// NamespaceCount is one namespace of the catalogue.
+// NamespaceCount is one namespace of the catalog.
 type NamespaceCount struct {
 	Namespace  string `json:"namespace"`
 	Operations int    `json:"operations"`
@@ -105,7 +105,7 @@ func (a *Answers) Namespace(ctx context.Context, name string) (Namespace, error)
 	return n, err
 }
 
-// ClassCount is one data class of the catalogue.
+// ClassCount is one data class of the catalog.
 type ClassCount struct {
 	Class      string `json:"class"`
 	Operations int    `json:"operations" doc:"of the services that declare it"`

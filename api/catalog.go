@@ -17,8 +17,8 @@ import (
 	"gazetteer/index/query"
 )
 
-// catalogueRoutes declares the lists of verbs, namespaces and data classes.
-func (a *API) catalogueRoutes(h huma.API) {
+// catalogRoutes declares the lists of verbs, namespaces and data classes.
+func (a *API) catalogRoutes(h huma.API) {
 	route.Handle(a.Mux, h, route.Op("list-verbs"), a.listVerbs)
 	route.Handle(a.Mux, h, route.Op("verb"), a.getVerb)
 	route.Handle(a.Mux, h, route.Op("list-namespaces"), a.listNamespaces)
@@ -27,8 +27,8 @@ func (a *API) catalogueRoutes(h huma.API) {
 	route.Handle(a.Mux, h, route.Op("data-class"), a.getDataClass)
 }
 
-// catalogueInput asks for a page of a list of names.
-type catalogueInput struct {
+// catalogInput asks for a page of a list of names.
+type catalogInput struct {
 	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"1000" doc:"how many on one page, 1 to 1,000"`
 	Cursor string `query:"cursor" doc:"where the page begins, from the answer before"`
 }
@@ -49,7 +49,7 @@ type nameSource[T any] struct {
 
 // pageOfNames reads one page of a list. It returns the entries, the rest of the page, and the link
 // to the next one.
-func pageOfNames[T any](ctx context.Context, a *API, in *catalogueInput, s nameSource[T]) (
+func pageOfNames[T any](ctx context.Context, a *API, in *catalogInput, s nameSource[T]) (
 	entries []T, page NameList, link string, err error,
 ) {
 	done := a.Answers.TrackSequence()
@@ -84,7 +84,7 @@ type VerbList struct {
 	NameList
 }
 
-func (a *API) listVerbs(ctx context.Context, in *catalogueInput) (*route.Output[VerbList], error) {
+func (a *API) listVerbs(ctx context.Context, in *catalogInput) (*route.Output[VerbList], error) {
 	out := route.JSON(VerbList{})
 	var err error
 	out.Body.Verbs, out.Body.NameList, out.Link, err = pageOfNames(ctx, a, in, nameSource[index.VerbCount]{
@@ -210,7 +210,7 @@ type NamespaceList struct {
 	NameList
 }
 
-func (a *API) listNamespaces(ctx context.Context, in *catalogueInput) (*route.Output[NamespaceList], error) {
+func (a *API) listNamespaces(ctx context.Context, in *catalogInput) (*route.Output[NamespaceList], error) {
 	out := route.JSON(NamespaceList{})
 	var err error
 	out.Body.Namespaces, out.Body.NameList, out.Link, err = pageOfNames(ctx, a, in, nameSource[answer.NamespaceCount]{
@@ -253,7 +253,7 @@ type ClassList struct {
 	NameList
 }
 
-func (a *API) listDataClasses(ctx context.Context, in *catalogueInput) (*route.Output[ClassList], error) {
+func (a *API) listDataClasses(ctx context.Context, in *catalogInput) (*route.Output[ClassList], error) {
 	out := route.JSON(ClassList{})
 	var err error
 	out.Body.Classes, out.Body.NameList, out.Link, err = pageOfNames(ctx, a, in, nameSource[answer.ClassCount]{
