@@ -206,7 +206,11 @@ func TestSameStoreSameBytes(t *testing.T) {
 // writeBesideViews makes a census of a store from which the states of hosts, the feed of changes, the
 // figures and the index are made meanwhile in new directories, which it deletes.
 func writeBesideViews(t *testing.T, dir string) string {
-	s := teststore.Open(t, dir)
+	s, err := boltstore.Open(t.Context(), dir, boltstore.Options{MinFree: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close() // before the next process opens it
 	views := t.TempDir()
 	defer os.RemoveAll(views)
 	states := standing.Open(standing.Options{Store: s, Path: filepath.Join(views, "standing")})

@@ -19,7 +19,6 @@ import (
 	"gazetteer/document"
 	"gazetteer/index/query"
 	"gazetteer/internal/need"
-	"gazetteer/internal/teststore"
 	"gazetteer/store"
 	"gazetteer/store/boltstore"
 )
@@ -118,7 +117,9 @@ func TestKilledFollower(t *testing.T) {
 
 func checkKilled(t *testing.T, dir string) {
 	t.Helper()
-	s := teststore.Open(t, filepath.Join(dir, "store"))
+	s, err := boltstore.Open(context.Background(), filepath.Join(dir, "store"), boltstore.Options{})
+	must(t, err)
+	defer s.Close() // before the next process opens it
 	said := newLogged()
 	x, err := Open(context.Background(), Options{Dir: filepath.Join(dir, "index"), Store: s, Log: slog.New(slog.NewTextHandler(said, nil))})
 	must(t, err)

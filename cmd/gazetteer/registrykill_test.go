@@ -23,7 +23,6 @@ import (
 	"gazetteer/api/airjson"
 	"gazetteer/internal/cli"
 	"gazetteer/internal/testclock"
-	"gazetteer/internal/teststore"
 	"gazetteer/protocol/did"
 	"gazetteer/protocol/httpsig"
 	"gazetteer/registry"
@@ -412,7 +411,11 @@ func (z zone) TXT(_ context.Context, name string) ([]string, error) {
 // have proved a domain each: who may attest.
 func prepareAttesters(t *testing.T, dir string, n int) []*attester {
 	t.Helper()
-	s := teststore.Open(t, dir)
+	s, err := boltstore.Open(t.Context(), dir, boltstore.Options{Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close() // before the program opens it
 	names, clock := zone{}, testclock.New(time.Now().Add(-40*24*time.Hour))
 	r, err := registrar.New(registrar.Options{Store: s, DIDHost: killHost, DNS: names, Now: clock.Now})
 	if err != nil {
