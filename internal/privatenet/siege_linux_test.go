@@ -69,7 +69,7 @@ var longSiege = siegePlan{networks: 2000, owners: 300, kills: 20, idle: 4000, de
 const rotationLimit = 5 * time.Second
 
 // siegeMemory bounds the resident memory of the server.
-const siegeMemory = 512 << 20
+const siegeMemory = 640 << 20
 
 // chooseSiege returns the plan that the environment asks for.
 func chooseSiege() siegePlan {

@@ -31,7 +31,7 @@ const (
 	memoryPeriod = time.Second
 	crawlMemory  = 92 << 20 // the soft limit of limitCrawlMemory while little is in use
 	// serverGarbage is the garbage that boundGarbage lets a server accumulate while little is in use.
-	serverGarbage = 96 << 20
+	serverGarbage = 256 << 20
 )
 
 // boundGarbage bounds the garbage in the memory of a server to serverGarbage or, where more than
