@@ -590,37 +590,49 @@ func TestFailedSyncOfErasureIsRepeated(t *testing.T) {
 	}
 }
 
+// A silentLock is the lock of a log, which can wait with its answer to one request.
+type silentLock struct {
+	cosigner *Cosigner
+	silent   atomic.Bool   // the next request waits
+	waiting  chan struct{} // closed when it does
+	answer   chan struct{} // close it to let the request go on
+}
+
+func newSilentLock(h *fixture) *silentLock {
+	h.t.Helper()
+	lock := newLock(h.t, openKey(h.t, h.dir))
+	s := &silentLock{cosigner: lock.cosigner(h.t), waiting: make(chan struct{}), answer: make(chan struct{})}
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.silent.CompareAndSwap(true, false) {
+			close(s.waiting)
+			<-s.answer
+		}
+		lock.Config.Handler.ServeHTTP(w, r)
+	}))
+	h.t.Cleanup(front.Close)
+	s.cosigner.URL = front.URL
+	return s
+}
+
 // TestRecordsDeletedWhileTheyWait deletes records that the log has read and not appended, because
 // it waits for the lock: their content does not get into the log.
 func TestRecordsDeletedWhileTheyWait(t *testing.T) {
 	h := &fixture{t: t, dir: t.TempDir()}
-	lock := newLock(t, openKey(t, h.dir))
-	waiting, answer := make(chan struct{}), make(chan struct{})
-	var deaf atomic.Bool
-	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if deaf.CompareAndSwap(true, false) {
-			close(waiting)
-			<-answer
-		}
-		lock.Config.Handler.ServeHTTP(w, r)
-	}))
-	defer front.Close()
-	cosigner := lock.cosigner(t)
-	cosigner.URL = front.URL
-	h.openQuick(Options{Lock: cosigner})
+	lock := newSilentLock(h)
+	h.openQuick(Options{Lock: lock.cosigner})
 	h.events(1, 0, 2)
-	deaf.Store(true)
+	lock.silent.Store(true)
 	if _, err := h.store.Apply(t.Context(), event(1, 2)); err != nil {
 		t.Fatal(err)
 	}
-	<-waiting
+	<-lock.waiting
 	// The first of these is read at once, and waits for the end of the batch before it.
 	if _, err := h.store.Apply(t.Context(), event(1, 3), event(1, 4)); err != nil {
 		t.Fatal(err)
 	}
 	h.eraseRecord(1, 3)
 	last := h.eraseRecord(1, 2)
-	close(answer)
+	close(lock.answer)
 	if err := h.log.WaitFor(t.Context(), last); err != nil {
 		t.Fatal(err)
 	}
@@ -645,42 +657,30 @@ func TestRecordsDeletedWhileTheyWait(t *testing.T) {
 func TestErasureWhileLogGrows(t *testing.T) {
 	t.Parallel()
 	h := &fixture{t: t, dir: t.TempDir()}
-	lock := newLock(t, openKey(t, h.dir))
-	waiting, answer := make(chan struct{}), make(chan struct{})
-	var deaf atomic.Bool
-	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if deaf.CompareAndSwap(true, false) {
-			close(waiting)
-			<-answer
-		}
-		lock.Config.Handler.ServeHTTP(w, r)
-	}))
-	defer front.Close()
-	cosigner := lock.cosigner(t)
-	cosigner.URL = front.URL
-	h.openQuick(Options{Lock: cosigner})
+	lock := newSilentLock(h)
+	h.openQuick(Options{Lock: lock.cosigner})
 	h.events(1, 0, 10)
 	h.shut()
 	backup := h.save("log")
-	h.openQuick(Options{Lock: cosigner})
+	h.openQuick(Options{Lock: lock.cosigner})
 	h.events(1, 10, 20)
 	newest := h.checkpoint()
 	h.shut()
 
 	h.restore(backup, "log")
-	h.openIdle(Options{Lock: cosigner})
+	h.openIdle(Options{Lock: lock.cosigner})
 	if _, err := h.store.Apply(t.Context(), event(1, 20)); err != nil { // a new leaf, which the lock must see
 		t.Fatal(err)
 	}
-	deaf.Store(true)
+	lock.silent.Store(true)
 	grown := make(chan error, 1)
 	go func() { grown <- h.log.CheckStore(t.Context()) }()
-	<-waiting
+	<-lock.waiting
 	var last uint64
 	for _, n := range []int{5, 12, 20} { // in the older copy, in the signed tree, in neither
 		last = h.eraseRecord(1, n)
 	}
-	close(answer)
+	close(lock.answer)
 	if err := <-grown; err != nil {
 		t.Fatal(err)
 	}
