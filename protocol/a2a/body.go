@@ -309,14 +309,15 @@ func isCurrency(text string) bool {
 // checkValues checks the values of a body of the draft's own types (§4.3), which also the wire profile and a
 // seal can contain.
 func checkValues(body Body) error {
-	text, most, price := "", maxReason, Money{Currency: "EUR"}
+	text, most := "", maxReason
+	var price *Money
 	switch b := body.(type) {
 	case Offer:
-		text, most, price = b.Description, maxDescription, b.Price
+		text, most, price = b.Description, maxDescription, &b.Price
 	case Counter:
-		text, most, price = b.Description, maxDescription, b.Price
+		text, most, price = b.Description, maxDescription, &b.Price
 	case Accept:
-		price = b.AcceptedPrice
+		price = &b.AcceptedPrice
 	case Decline:
 		text = b.Reason
 	case Withdraw:
@@ -325,7 +326,7 @@ func checkValues(body Body) error {
 	switch n := utf8.RuneCountInString(text); {
 	case n > most:
 		return newRefusal(RuleThreadBody, fmt.Sprintf("the text of the %s has %d characters, more than %d", body.Type(), n, most))
-	case !isCurrency(price.Currency):
+	case price != nil && !isCurrency(price.Currency):
 		return newRefusal(RuleThreadBody, "the currency is not three capital letters")
 	}
 	return nil
