@@ -120,6 +120,8 @@ func TestEverydayRequestsFloors(t *testing.T) {
 		{"round7", 0.84, 0.89, 4, 4, 0.05},
 		{"round8", 0.77, 0.81, 4, 7, 0.07},
 		{"round9", 0.77, 0.86, 3, 6, 0.05},
+		{"round10", 0.81, 0.92, 8, 8, 0.05},
+		{"round11", 0.76, 0.85, 2, 6, 0.05},
 	} {
 		good, forbidden := judgedPairs(t, c.set+"-qrels.tsv"), judgedPairs(t, c.set+"-forbidden.tsv")
 		n, first, three, bad, far := 0, 0, 0, 0, 0
