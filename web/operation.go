@@ -20,8 +20,7 @@ type operationView struct {
 	Lang        string
 	Outcome     string
 	Returns     string
-	Effect      string
-	Tone        string // of the effect: safe, care or danger, "" where it is not declared
+	Effect      effectView
 	Repeat      string // whether it may be repeated, "" when the document does not say
 	Call        callView
 	Parameters  []parameterView
@@ -56,8 +55,7 @@ func operationOf(o document.Operation, s document.Service) operationView {
 		Lang:        frame.LanguageOf(s.Languages),
 		Outcome:     o.Outcome,
 		Returns:     o.Returns,
-		Effect:      effectWords[o.Effect],
-		Tone:        effectTones[o.Effect],
+		Effect:      effectOf(index.EffectOf(&o)),
 		Repeat:      repeatWords(o.Idempotent),
 		Call:        callView{Protocol: strings.ToUpper(o.Call.Protocol), Method: o.Call.Method, URL: o.Call.URL},
 		Errors:      strings.Join(o.Errors, ", "),
@@ -81,16 +79,6 @@ func operationOf(o document.Operation, s document.Service) operationView {
 func (v operationView) withFewParameters() operationView {
 	v.Parameters, v.More = frame.SplitAt(v.Parameters, maxParameters)
 	return v
-}
-
-var effectTones = map[document.Effect]string{document.Informational: "safe", document.Reversible: "care", document.Irreversible: "danger"}
-
-var effectWords = map[document.Effect]string{
-	document.Informational: "Only reads",
-	document.Reversible:    "Can be undone",
-	document.Irreversible:  "Cannot be undone",
-	document.EffectUnknown: "Effect not declared",
-	"":                     "Effect not declared",
 }
 
 // repeatWords describe whether an operation may be repeated safely.

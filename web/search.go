@@ -341,6 +341,7 @@ func (p *Pages) hitViewOf(h answer.Hit) hitView {
 		TestSet:  slices.Contains(h.Service.Categories, testCategory) || h.Service.Domain == testCategory,
 		Far:      h.Far,
 	}
+	v.Op.Effect = effectOf(h.Effect)
 	intent, words := titleOfOperation(h.Operation), matchedWords(h.Why)
 	title := shortTitle(intent)
 	v.Marked = frame.MarkWords(maxIntent, title, words)
@@ -349,12 +350,6 @@ func (p *Pages) hitViewOf(h answer.Hit) hitView {
 	}
 	if h.Freshness.Stale {
 		v.Stale = frame.AsSentence(h.Freshness.Why)
-	}
-	if h.Effect.Destructive && h.Effect.Source == index.EffectInferred {
-		v.Op.Effect, v.Op.Tone = "Removes or ends something, by its "+h.Effect.From, "danger"
-	} else if h.Effect.Destructive && h.Operation.Effect == document.Reversible {
-		// The filter effect:irreversible finds it, too.
-		v.Op.Effect, v.Op.Tone = "Removes or ends something; can be undone, it says", "danger"
 	}
 	if h.Also != nil && h.Also.Call.URL != "" {
 		v.Also = strings.TrimSpace(cmp.Or(h.Also.Call.Method, h.Also.Verb) + " " + h.Also.Call.URL)

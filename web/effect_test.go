@@ -1,0 +1,33 @@
+package web
+
+import (
+	"testing"
+
+	"gazetteer/document"
+	"gazetteer/index"
+)
+
+// TestEffectOfOperation checks that a page shows the effect of every operation, and says where it is
+// inferred: a text that calls itself informational does not hide that an operation ends something.
+func TestEffectOfOperation(t *testing.T) {
+	const ends = "Removes or ends something, by its verb CANCEL"
+	for _, c := range []struct {
+		operation document.Operation
+		want      effectView
+	}{
+		{document.Operation{Verb: "BOOK", Effect: document.Reversible}, effectView{"Can be undone", "care", ""}},
+		{document.Operation{Verb: "FIND", Effect: document.Informational}, effectView{"Only reads", "safe", ""}},
+		{document.Operation{Verb: "PAY", Effect: document.Irreversible}, effectView{"Cannot be undone", "danger", ""}},
+		{document.Operation{Verb: "CANCEL", Effect: document.Reversible}, effectView{"Removes or ends something; can be undone, it says", "danger", ""}},
+		{document.Operation{Verb: "CANCEL", Effect: document.Informational}, effectView{ends, "danger", "Effect not declared"}},
+		{document.Operation{Verb: "CANCEL"}, effectView{ends, "danger", "Effect not declared"}},
+		{document.Operation{Verb: "FIND"}, effectView{"Only reads, it seems", "inferred", "Effect not declared; inferred from its verb FIND"}},
+		{document.Operation{Verb: "BOOK"}, effectView{"Makes or sends something, it seems", "inferred", "Effect not declared; inferred from its verb BOOK"}},
+		{document.Operation{Verb: "UPDATE"}, effectView{"Changes something, it seems", "inferred", "Effect not declared; inferred from its verb UPDATE"}},
+		{document.Operation{Verb: "XYZZY"}, effectView{"", "", "Effect not declared"}},
+	} {
+		if got := effectOf(index.EffectOf(&c.operation)); got != c.want {
+			t.Errorf("%s, declared %q: %+v, want %+v", c.operation.Verb, c.operation.Effect, got, c.want)
+		}
+	}
+}
