@@ -2,14 +2,13 @@
 # here is a part of one of them.
 
 GO       ?= go
-TOOLS    := $(GO) tool -modfile=.ci/tools.mod
 BIN      := bin/gazetteer
 export CGO_ENABLED ?= 0
 # gin can read and write MessagePack, which nobody asks for: a package of 100,000 lines.
 export GOFLAGS ?= -tags=nomsgpack
 
 .DEFAULT_GOAL := help
-.PHONY: help run build install package tools test lint format vet tests tooltests installed browser demo lighthouse bench soak
+.PHONY: help run build install package tools test lint format tests tooltests installed browser demo lighthouse bench soak
 
 help: ## what each target does
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-10s %s\n", $$1, $$2}'
@@ -36,21 +35,17 @@ test: ## everything the gate runs
 	@$(MAKE) --no-print-directory --output-sync=target -j2 lint installed
 	@$(MAKE) --no-print-directory tests tooltests demo
 
-# Linters take less processor time with a larger heap (staticcheck: .8 GB).
-lint: export GOGC = 400
-lint: format vet ## formatting, go vet, staticcheck, tidy modules
-	$(TOOLS) staticcheck ./...
+# The analyzers of go vet and staticcheck, of all three modules, in one process. It takes less
+# processor time with a larger heap.
+lint: format ## formatting, the analyzers of go vet and staticcheck, tidy modules
+	$(GO) -C .ci build -o ../bin/analyze ./analyze
+	GOGC=400 GOMEMLIMIT=3GiB bin/analyze -planted .ci/analyze/testdata . tools .ci
 	$(GO) mod verify
 	$(GO) mod tidy -diff
 	$(GO) -C tools mod tidy -diff
-	cd tools && $(GO) tool -modfile=../.ci/tools.mod staticcheck ./...
 
 format:
 	@bad=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); if [ -n "$$bad" ]; then echo "not formatted (gofmt -w fixes it):"; echo "$$bad"; exit 1; fi
-
-vet:
-	$(GO) vet ./...
-	$(GO) -C tools vet ./...
 
 # What runs under the race detector, which needs cgo, and what does not: see .ci/tests.
 # The browser walk is a test of package web: it skips itself, loudly, where there is no
