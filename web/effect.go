@@ -1,6 +1,9 @@
 package web
 
 import (
+	"slices"
+	"strings"
+
 	"gazetteer/document"
 	"gazetteer/index"
 )
@@ -18,14 +21,24 @@ var declaredEffects = map[string]effectView{
 	string(document.Irreversible):  {Words: "Cannot be undone", Tone: "danger"},
 }
 
-// inferredEffects describe the single classes of package effect that do not end anything.
-var inferredEffects = map[string]string{
-	"read":         "Only reads, it seems",
-	"compute":      "Only reads, it seems",
-	"read compute": "Only reads, it seems",
-	"commit":       "Makes or sends something, it seems",
-	"change":       "Changes something, it seems",
-	"tell":         "Tells somebody, it seems",
+// wordsOfClasses describes effects of package effect, named as [index.Effect.Value] names them, that
+// are not only of the class end.
+func wordsOfClasses(names []string) string {
+	reads := func(name string) bool { return name == "read" || name == "compute" }
+	switch {
+	case slices.Contains(names, "unknown"):
+		return ""
+	case slices.Contains(names, "end"):
+		return "May remove or end something"
+	case !slices.ContainsFunc(names, func(name string) bool { return !reads(name) }):
+		return "Only reads, it seems"
+	case slices.ContainsFunc(names, reads):
+		return "May write"
+	case slices.Contains(names, "tell"):
+		return "Sends, it seems"
+	default:
+		return "Writes, it seems"
+	}
 }
 
 // effectOf returns the effect e of an operation as a page shows it.
@@ -38,9 +51,10 @@ func effectOf(e index.Effect) effectView {
 		return declaredEffects[e.Value]
 	case e.Destructive:
 		return effectView{Words: "Removes or ends something, by its " + e.From, Tone: "danger", Source: "Effect not declared"}
-	case inferredEffects[e.Value] != "":
-		return effectView{Words: inferredEffects[e.Value], Tone: "inferred", Source: "Effect not declared; inferred from its " + e.From}
-	default:
+	}
+	words := wordsOfClasses(strings.Fields(e.Value))
+	if words == "" {
 		return effectView{Source: "Effect not declared"}
 	}
+	return effectView{Words: words, Tone: "inferred", Source: "Effect not declared; inferred from its " + e.From}
 }

@@ -22,8 +22,10 @@ func TestEffectOfOperation(t *testing.T) {
 		{document.Operation{Verb: "CANCEL", Effect: document.Informational}, effectView{ends, "danger", "Effect not declared"}},
 		{document.Operation{Verb: "CANCEL"}, effectView{ends, "danger", "Effect not declared"}},
 		{document.Operation{Verb: "FIND"}, effectView{"Only reads, it seems", "inferred", "Effect not declared; inferred from its verb FIND"}},
-		{document.Operation{Verb: "BOOK"}, effectView{"Makes or sends something, it seems", "inferred", "Effect not declared; inferred from its verb BOOK"}},
-		{document.Operation{Verb: "UPDATE"}, effectView{"Changes something, it seems", "inferred", "Effect not declared; inferred from its verb UPDATE"}},
+		{document.Operation{Verb: "BOOK"}, effectView{"Writes, it seems", "inferred", "Effect not declared; inferred from its verb BOOK"}},
+		{document.Operation{Verb: "UPDATE"}, effectView{"Writes, it seems", "inferred", "Effect not declared; inferred from its verb UPDATE"}},
+		{document.Operation{Verb: "SEND"}, effectView{"Sends, it seems", "inferred", "Effect not declared; inferred from its verb SEND"}},
+		{document.Operation{Verb: "PROCESS"}, effectView{"May remove or end something", "inferred", "Effect not declared; inferred from its verb PROCESS"}},
 		{document.Operation{Verb: "XYZZY"}, effectView{"", "", "Effect not declared"}},
 	} {
 		if got := effectOf(index.EffectOf(&c.operation)); got != c.want {
