@@ -63,7 +63,7 @@ func (s *searcher) verbFactors() (*view.FieldValues, []float64, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	first, _, _ := strings.Cut(act.Verb, " ")
+	first := query.SingleVerb(act.Verb)
 	var others []string // the verbs of the other acts
 	for _, a := range s.request.Acts {
 		if a.Verb != "" && a.Verb != act.Verb {

@@ -182,6 +182,7 @@ func TestOppositesYield(t *testing.T) {
 		"cancel my gym membership":                                        {"CANCEL /membership", "JOIN /gym"},
 		"delete an event of my calendar":                                  {"DELETE /event", "CLEAR /calendar"},
 		"bring the car back to the station":                               {"RETURN /car", "RENT /car"},
+		"give back the rented car":                                        {"RETURN /car", "RENT /car"},
 		"I no longer need the gym membership":                             {"CANCEL /membership", "JOIN /gym"},
 		"the gym was too far away, cancel the membership":                 {"CANCEL /membership", "JOIN /gym"},
 		"quiero devolver el coche":                                        {"RETURN /car", "RENT /car"},
@@ -251,6 +252,32 @@ func TestProhibitionsExcludeOperations(t *testing.T) {
 			if h.Operation.ID == forbidden {
 				t.Errorf("%q finds %s", asked, forbidden)
 			}
+		}
+	}
+}
+
+// TestProhibitionsKeepChangesFromTheFirstPlaces checks that a request that forbids something and only wants to
+// read has no change among its first answers, even one that its prohibition does not name.
+func TestProhibitionsKeepChangesFromTheFirstPlaces(t *testing.T) {
+	x, _ := indexed(t, agis("repairs.test", "REQUEST /repair: Requests somebody to repair a boiler", "ESTIMATE /repair: Estimates what the repair of a boiler costs"),
+		agis("guide.test", "LIST /guides: Lists guides on boilers", "FIND /parts: Finds parts of boilers"))
+	for asked, allowed := range map[string]bool{"estimate the repair of the boiler without sending anyone": false, "repair the boiler without sending anyone": true} {
+		at := placeOf(search(t, x, query.Query{Words: asked}).Hits, "REQUEST /repair")
+		if at >= 0 && at < 3 != allowed {
+			t.Errorf("%q: REQUEST is hit %d", asked, at)
+		}
+	}
+}
+
+// TestTranslationsHaveSynonyms checks that the translation of a word finds the services that use another
+// English word.
+func TestTranslationsHaveSynonyms(t *testing.T) {
+	x, _ := indexed(t, agis("restrooms.test", "FIND /restrooms: Finds restrooms of a place", "LIST /places: Lists places of a town"),
+		agis("repairs.test", "REQUEST /repair: Requests a repair at home", "LIST /homes: Lists homes"))
+	for asked, want := range map[string]string{"¿dónde hay un baño público?": "FIND /restrooms", "mi serve un idraulico": "REQUEST /repair"} {
+		hits := search(t, x, query.Query{Words: asked}).Hits
+		if len(hits) == 0 || hits[0].Operation.ID != want || !slices.ContainsFunc(hits[0].Why.Matched, func(m Match) bool { return m.Kind == matchMeaning }) {
+			t.Errorf("%q: %q, want %s by another word", asked, named(Result{Hits: hits}), want)
 		}
 	}
 }

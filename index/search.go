@@ -326,7 +326,11 @@ func (s *searcher) addSynonyms() error {
 		if len(w.Synonyms) == 0 {
 			continue
 		}
-		own, err := s.frequencyOf(w.Terms)
+		terms := w.Terms
+		if w.Native {
+			terms = w.Meanings[:1] // services use the English word, if they have it
+		}
+		own, err := s.frequencyOf(terms)
 		if err != nil {
 			return err
 		}

@@ -40,6 +40,8 @@ type Act struct {
 	Shows bool
 	// Ends reports whether the request ends or removes something.
 	Ends bool
+	// Forbids reports whether the request forbids something: only the price, do not send it.
+	Forbids bool
 }
 
 // IsNotAnsweredBy reports whether the act is a question that an operation does not answer, because it
@@ -121,6 +123,11 @@ func (r *Request) setActs(fields []string, weights []float32, from, to int, clau
 		p.ReadOnly = p.ReadOnly && (r.Act.Wanted == 0 || r.Act.Wanted&Reading != 0)
 		if p.ReadOnly {
 			r.Act.Wanted = Reading
+		}
+	}
+	if r.Act.Forbids = len(r.Prohibitions) > 0; r.Act.Forbids {
+		for i := range r.Acts {
+			r.Acts[i].Forbids = true
 		}
 	}
 }

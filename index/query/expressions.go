@@ -377,3 +377,13 @@ func synonymsAt(a analysis.Analyzer, found []expression, at int) []tokens.Token 
 	}
 	return nil
 }
+
+// synonymsOf returns the words that the first expression in English words stands for.
+func synonymsOf(a analysis.Analyzer, words []string) []tokens.Token {
+	for i := range words {
+		if e := longestExpression(words[i:], make([]bool, len(words)-i)); e.length > 0 && e.stands != nothing {
+			return tokens.Tokenize(a, e.stands)
+		}
+	}
+	return nil
+}

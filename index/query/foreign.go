@@ -45,6 +45,12 @@ func parseForeign(a analysis.Analyzer, language, text string) Request {
 				}
 			}
 		}
+		if len(meanings) > 0 {
+			w.Synonyms = synonymsOf(a, meanings[:1])
+			if strings.Contains(asked, " ") { // the meanings of an expression belong together
+				w.Synonyms = synonymsOf(a, meanings)
+			}
+		}
 		if len(w.Terms) > 0 || len(w.Meanings) > 0 {
 			r.Words = append(r.Words, w)
 		}

@@ -36,6 +36,16 @@ func particleMeaning(words []string) string {
 	return ""
 }
 
+// SingleVerb returns the single verb for a verb that may have a particle: return, for give back. It
+// is the verb without its particle if no other has the same meaning.
+func SingleVerb(verb string) string {
+	if single := particleVerbs[verb]; single != "" {
+		return single
+	}
+	first, _, _ := strings.Cut(verb, " ")
+	return first
+}
+
 // splitParticles may follow the object of their verb.
 var splitParticles = strings.Fields("on off up down out back away over in")
 

@@ -111,7 +111,8 @@ func ParseRequest(a analysis.Analyzer, text string) Request {
 			}
 			w.Synonyms = synonymsAt(a, expressions, i)
 			if single := particleMeaning(lower[i:]); single != "" && (i == from || clauses[i-1] != clauses[i]) {
-				r.Words = append(r.Words, Word{Asked: asked, Meanings: tokens.Tokenize(a, single), Clause: clauses[i], Weight: phraseWeight})
+				r.Words = append(r.Words, Word{Asked: asked, Meanings: tokens.Tokenize(a, single), Clause: clauses[i], Weight: singleVerbWeight})
+				w.Weight *= particleVerbWeight
 			}
 			r.Words = append(r.Words, w)
 		}
@@ -203,6 +204,12 @@ func (r Request) earlierNouns(n int) []Word {
 	}
 	return nouns
 }
+
+// A verb with a particle counts less than the single verb with the same meaning: give back, return.
+const (
+	singleVerbWeight   = 0.8
+	particleVerbWeight = 0.6
+)
 
 // phraseWeight is the weight of a single word with the same meaning as two words of the request.
 const phraseWeight = 0.6

@@ -285,6 +285,9 @@ func (v *View) RankOperations(r Ranking) (page []RankedEntry, more bool, total i
 		r.putAnswersFirst(pool)
 	} else {
 		lowerBelow(pool, answerPlaces, 0, r.isReverse)
+		if r.Act.Forbids && r.Act.Wanted != 0 && r.Act.Wanted&^query.Reading == 0 {
+			lowerBelow(pool, answerPlaces, 0, func(e RankedEntry) bool { return r.Effects.changesWorld(e.EntryRef) })
+		}
 	}
 	if first := v.SortTop(pool, perPage*(n+1)); first < len(pool) {
 		if page = v.firstEntries(pool[:first], n+1, grouped); len(page) > n {

@@ -83,3 +83,15 @@ func TestLabelledPairs(t *testing.T) {
 		}
 	}
 }
+
+// TestOpposedVerbs checks pairs of verbs that exclude each other, in either order, and one that does not.
+func TestOpposedVerbs(t *testing.T) {
+	for _, pair := range [][2]string{{"buy", "refund"}, {"pay", "refund"}, {"rent", "return"}} {
+		if !effect.AreOpposed(pair[0], pair[1]) || !effect.AreOpposed(pair[1], pair[0]) {
+			t.Errorf("%s and %s are not opposed", pair[0], pair[1])
+		}
+	}
+	if effect.AreOpposed("buy", "order") {
+		t.Error("buy and order are opposed")
+	}
+}
