@@ -85,7 +85,8 @@ func (r *Runtime) addTool(name string, t tool) {
 	r.tools[name] = t
 }
 
-// A RefusedError says that the Host does not take the runtime: its identity, its id or its version.
+// A RefusedError says that the Host does not take the runtime: its identity, its id or its version; or that
+// the Host uses a version which the kit cannot serve.
 // Trying again does not help.
 type RefusedError struct {
 	Reason string
@@ -226,7 +227,7 @@ func (c *connection) pingHost(ctx context.Context) {
 }
 
 func (r *Runtime) newAnnouncement() altar.AnnounceRuntime {
-	m := altar.AnnounceRuntime{RuntimeID: r.ID, Language: "go", ProtocolVersion: altar.Current}
+	m := altar.AnnounceRuntime{RuntimeID: r.ID, Language: "go", ProtocolVersion: altar.Current, Capabilities: []string{}}
 	for _, t := range r.tools {
 		if t.stream != nil {
 			m.Capabilities = []string{altar.Streaming}
@@ -243,6 +244,9 @@ func (c *connection) sendMessage(ctx context.Context, m altar.Message) error {
 func (c *connection) receiveMessage(ctx context.Context, m altar.Message) error {
 	switch m := m.(type) {
 	case altar.AcknowledgeRuntime:
+		if err := checkVersion(m.ProtocolVersion); err != nil {
+			return &RefusedError{Reason: err.Error()}
+		}
 		c.accepted = true
 		c.r.logger().Info("connected to the Host", "runtime", c.r.ID)
 	case altar.RequestFulfillment:
@@ -271,6 +275,20 @@ func (c *connection) receiveMessage(ctx context.Context, m altar.Message) error 
 		c.r.logger().Warn("the Host reports an error", "error", m.Error, "in_reply_to", m.InReplyTo)
 	}
 	return nil
+}
+
+// checkVersion checks that the Host uses a version that the kit can serve.
+func checkVersion(host string) error {
+	theirs, err := altar.ParseVersion(host)
+	if err != nil {
+		return err
+	}
+	own, err := altar.ParseVersion(altar.Current)
+	if err != nil {
+		return err
+	}
+	_, err = altar.Negotiate(theirs, own)
+	return err
 }
 
 // startCall executes a call in a goroutine of its own.

@@ -17,7 +17,7 @@ type AnnounceRuntime struct {
 	RuntimeID       string   `json:"runtime_id"`
 	Language        string   `json:"language,omitempty"`
 	ProtocolVersion string   `json:"protocol_version"`
-	Capabilities    []string `json:"capabilities,omitempty"`
+	Capabilities    []string `json:"capabilities,omitzero"`
 }
 
 // Streaming is the capability of a runtime to answer with StreamChunks.

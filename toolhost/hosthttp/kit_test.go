@@ -259,6 +259,41 @@ func TestKitUnderAnotherHost(t *testing.T) {
 	}
 }
 
+// TestKitIsStrictAboutTheHandshake checks that the kit announces every member that the draft has, and ends
+// under a Host of another major version.
+func TestKitIsStrictAboutTheHandshake(t *testing.T) {
+	for version, refused := range map[string]bool{"2.0.0": true, "0.9.0": true, "": true, "1.4.0": false} {
+		address, runtimes := newDraftHost(t)
+		r := altarkit.Runtime{URL: address, ID: "rt"}
+		r.Handle("add", func(context.Context, *altarkit.Call) (any, error) { return 1, nil })
+		ctx, cancel := context.WithCancel(context.Background())
+		ended := make(chan error, 1)
+		go func() { ended <- r.Run(ctx) }()
+		p := <-runtimes
+		_, text, err := p.ws.Read(ctx)
+		if want := `{"type":"AnnounceRuntime","runtime_id":"rt","language":"go","protocol_version":"1.0.0","capabilities":[]}`; err != nil || string(text) != want {
+			t.Errorf("%s, %v; want %s", text, err, want)
+		}
+		p.send(altar.AcknowledgeRuntime{HostID: "h", ProtocolVersion: version})
+		if !refused {
+			p.send(altar.RequestFulfillment{SessionID: "s"})
+			p.next("FulfillTools")
+			cancel()
+		}
+		select {
+		case err = <-ended:
+		case <-time.After(testTime):
+			t.Errorf("version %q: it goes on", version)
+			cancel()
+			err = <-ended
+		}
+		cancel()
+		if _, ok := errors.AsType[*altarkit.RefusedError](err); ok != refused {
+			t.Errorf("version %q: %v", version, err)
+		}
+	}
+}
+
 // keptConn is a connection that stays open for the Host when the runtime closes it.
 type keptConn struct{ net.Conn }
 
