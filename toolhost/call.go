@@ -100,8 +100,10 @@ func (h *Host) Call(ctx context.Context, client, sessionID string, call altar.To
 	}
 	runtime, lost := h.chooseRuntime(s, tool, pinned, nil)
 	h.mu.Unlock()
-	if runtime == nil && !lost && c != nil {
-		runtime, lost = h.awaitRuntime(ctx, s, tool, pinned)
+	if runtime == nil && c != nil {
+		if runtime, lost, refused = h.awaitRuntime(ctx, s, tool, pinned); refused != nil {
+			return nil, refused
+		}
 	}
 	if err := h.checkCall(ctx, inv, joinName(pinned, tool), runtime != nil || lost, parameters, call.Confirmation); err != nil {
 		return nil, err

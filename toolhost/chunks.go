@@ -50,7 +50,7 @@ func (r *Runtime) receiveChunk(m altar.StreamChunk) {
 	}
 	if m.IsFinal {
 		inv.mu.Unlock()
-		r.h.finishCall(inv, outcome{err: m.Error, last: &m, again: m.Error != nil && (m.Error.Code == altar.RuntimeUnavailable || m.Error.Code == altar.ExecutionTimeout)})
+		r.h.finishCall(inv, outcome{err: m.Error, last: &m, again: mayRunAgain(m.Error)})
 		return
 	}
 	inv.appendChunk(m)

@@ -2,6 +2,8 @@ package toolhost
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -120,7 +122,11 @@ func (h *Host) setGeneralOffer(r *Runtime, tools map[string]bool) {
 		}
 		h.fulfillers[name][r.id] = r
 	}
-	r.general, r.waiting = true, nil
+	r.general = true
+	// It need not say more about sessions, except those that it has answered for alone.
+	covered := func(id string) bool { return h.sessions[id] == nil || h.sessions[id].offers[r.id] == nil }
+	r.waiting = slices.DeleteFunc(r.waiting, covered)
+	maps.DeleteFunc(r.asked, func(id string, _ time.Time) bool { return covered(id) })
 }
 
 func (h *Host) removeFulfiller(name, id string) {
@@ -130,12 +136,11 @@ func (h *Host) removeFulfiller(name, id string) {
 	}
 }
 
-// nextRequests returns the next requests to the runtime about sessions: a few at a time, and none
-// after it has announced the tools that it executes in all sessions. h.mu is held; the caller sends
-// them after releasing it.
+// nextRequests returns the next requests to the runtime about sessions, a few at a time. h.mu is held;
+// the caller sends them after releasing it.
 func (r *Runtime) nextRequests() [][]byte {
 	var frames [][]byte
-	for !r.general && len(r.waiting) > 0 && len(r.asked) < maxAsked {
+	for len(r.waiting) > 0 && len(r.asked) < maxAsked {
 		id := r.waiting[0]
 		r.waiting = r.waiting[1:]
 		if r.h.sessions[id] == nil {
@@ -153,43 +158,76 @@ func (r *Runtime) sendAll(frames [][]byte) {
 	}
 }
 
-// requestForSession asks runtimes about a new session, except those that have announced the tools
-// that they execute in all sessions.
-func (h *Host) requestForSession(s *session) {
-	type request struct {
-		r      *Runtime
-		frames [][]byte
-	}
-	var requests []request
-	h.mu.Lock()
-	for _, r := range h.runtimes {
-		if r.general || len(r.waiting) >= maxWaiting {
-			continue
-		}
-		r.waiting = append(r.waiting, s.id)
-		if frames := r.nextRequests(); frames != nil {
-			requests = append(requests, request{r, frames})
-		}
-	}
-	h.mu.Unlock()
-	for _, each := range requests {
-		each.r.sendAll(each.frames)
+// requests are frames that ask runtimes what they execute.
+type requests map[*Runtime][][]byte
+
+// addNext adds the next requests to a runtime about sessions. h.mu is held.
+func (q requests) addNext(r *Runtime) {
+	if frames := r.nextRequests(); frames != nil {
+		q[r] = append(q[r], frames...)
 	}
 }
 
-// requestFulfillment asks every runtime again, because the contracts have changed.
-func (h *Host) requestFulfillment() {
+// send sends the requests. h.mu is not held.
+func (q requests) send() {
+	for r, frames := range q {
+		r.sendAll(frames)
+	}
+}
+
+// requestForSession asks runtimes about a new session, except those that have announced the tools
+// that they execute in all sessions.
+func (h *Host) requestForSession(s *session) {
+	asking := requests{}
 	h.mu.Lock()
-	runtimes := make([]*Runtime, 0, len(h.runtimes))
 	for _, r := range h.runtimes {
-		r.questions++
-		r.questioned = time.Now()
-		runtimes = append(runtimes, r)
+		if r.acknowledged && !r.general && len(r.waiting) < maxWaiting {
+			r.waiting = append(r.waiting, s.id)
+			asking.addNext(r)
+		}
 	}
 	h.mu.Unlock()
-	for _, r := range runtimes {
-		r.sendMessage(altar.RequestFulfillment{})
+	asking.send()
+}
+
+// dropRequests forgets that runtimes were asked about a session that ends, and returns what they are
+// asked instead. h.mu is held.
+func (h *Host) dropRequests(s *session) requests {
+	asking := requests{}
+	for _, r := range h.runtimes {
+		if _, asked := r.asked[s.id]; asked {
+			delete(r.asked, s.id)
+			asking.addNext(r)
+		}
 	}
+	return asking
+}
+
+// requestFulfillment asks every runtime again, because the contracts have changed: about all sessions, and
+// about each one that it has answered for alone.
+func (h *Host) requestFulfillment() {
+	asking := requests{}
+	h.mu.Lock()
+	for _, r := range h.runtimes {
+		if !r.acknowledged {
+			continue // it has not been asked yet
+		}
+		r.questions++
+		r.questioned = time.Now()
+		asking[r] = [][]byte{altar.Encode(altar.RequestFulfillment{})}
+	}
+	for _, s := range h.sessions {
+		for _, o := range s.offers {
+			if asking[o.runtime] != nil && len(o.runtime.waiting) < maxWaiting {
+				o.runtime.waiting = append(o.runtime.waiting, s.id)
+			}
+		}
+	}
+	for r := range asking {
+		asking.addNext(r)
+	}
+	h.mu.Unlock()
+	asking.send()
 }
 
 // unanswered returns how long the host still waits for runtimes that may offer tools in a session; 0 or
@@ -213,18 +251,18 @@ func (h *Host) wakeWaiting() {
 	h.answered = make(chan struct{})
 }
 
-// awaitRuntime is chooseRuntime for a call that begins. Right after a contract was approved, a session
-// was made or a runtime has connected, the runtimes have not said yet that they execute the tool: it
-// waits for them, a second at most, so that the call is not refused for that.
-func (h *Host) awaitRuntime(ctx context.Context, s *session, tool, pinned string) (best *Runtime, lost bool) {
+// awaitAnswers waits until done, which is called with h.mu held, returns true. Right after a contract was
+// approved, a session was made or a runtime has connected, the runtimes have not said yet what they
+// execute: it waits for them, a second at most.
+func (h *Host) awaitAnswers(ctx context.Context, s *session, done func() bool) {
 	end := time.Now().Add(answerTime)
-	for {
+	for ctx.Err() == nil {
 		h.mu.Lock()
-		best, lost = h.chooseRuntime(s, tool, pinned, nil)
+		ended := done()
 		wait, answered := min(h.unanswered(s), time.Until(end)), h.answered
 		h.mu.Unlock()
-		if best != nil || lost || wait <= 0 {
-			return best, lost
+		if ended || wait <= 0 {
+			return
 		}
 		timer := time.NewTimer(wait)
 		select {
@@ -233,10 +271,21 @@ func (h *Host) awaitRuntime(ctx context.Context, s *session, tool, pinned string
 		case <-ctx.Done():
 		}
 		timer.Stop()
-		if ctx.Err() != nil {
-			return nil, false
-		}
 	}
+}
+
+// awaitRuntime is chooseRuntime for a call that begins: it gives runtimes that were just asked the time to
+// answer, so that the call is not refused for that. The error says that the session has ended.
+func (h *Host) awaitRuntime(ctx context.Context, s *session, tool, pinned string) (best *Runtime, lost bool, ended *altar.Error) {
+	h.awaitAnswers(ctx, s, func() bool {
+		if s.ended {
+			ended = errSession(s.id)
+			return true
+		}
+		best, lost = h.chooseRuntime(s, tool, pinned, nil)
+		return best != nil
+	})
+	return best, lost, ended
 }
 
 // chooseRuntime returns the runtime of a tool in a session that runs the fewest calls, leaving out

@@ -33,7 +33,11 @@ func knownError(e *altar.Error) *altar.Error {
 	if e.Code.Known() && e.Code != altar.SessionInvalid {
 		return e
 	}
-	return &altar.Error{Code: altar.ExecutionFailed, Message: e.Message, Details: map[string]any{"code": string(e.Code), "details": e.Details}}
+	known := altar.Errorf(altar.ExecutionFailed, "%s", e.Message).With("code", string(e.Code))
+	if e.Details != nil {
+		known.With("details", e.Details)
+	}
+	return known
 }
 
 // receiveResult ends a call with the result of its runtime. A result for a call that does not run there
@@ -69,10 +73,13 @@ func (r *Runtime) receiveResult(m altar.ToolResult) {
 	if o.err == nil && inv.hasChunks() {
 		o = outcome{err: altar.Errorf(altar.InternalError, "the runtime ended a stream without a final chunk")}
 	}
-	if o.err != nil && (o.err.Code == altar.RuntimeUnavailable || o.err.Code == altar.ExecutionTimeout) {
-		o.again = true
-	}
+	o.again = mayRunAgain(o.err)
 	r.h.finishCall(inv, o)
+}
+
+// mayRunAgain reports whether a call that a runtime ended with this error begins anew under its id.
+func mayRunAgain(err *altar.Error) bool {
+	return err != nil && (err.Code == altar.RuntimeUnavailable || err.Code == altar.ExecutionTimeout)
 }
 
 // finishCall ends an invocation; only the first outcome counts.

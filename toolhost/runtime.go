@@ -42,14 +42,15 @@ type Runtime struct {
 	streaming bool
 
 	// h.mu guards the following.
-	registered bool
-	detached   bool
-	connected  time.Time            // when the Host acknowledged it
-	general    bool                 // it has said what it executes in all sessions
-	questions  int                  // how often it was asked that and has not answered
-	questioned time.Time            // when it was asked that last
-	asked      map[string]time.Time // sessions it was asked about and has not answered for
-	waiting    []string             // sessions it is still to be asked about
+	registered   bool
+	acknowledged bool // it knows that, and has been asked what it executes
+	detached     bool
+	connected    time.Time            // when the Host acknowledged it
+	general      bool                 // it has said what it executes in all sessions
+	questions    int                  // how often it was asked that and has not answered
+	questioned   time.Time            // when it was asked that last
+	asked        map[string]time.Time // sessions it was asked about and has not answered for
+	waiting      []string             // sessions it is still to be asked about
 
 	mu    sync.Mutex // guards the following fields
 	calls map[string]*invocation
@@ -105,7 +106,7 @@ func (r *Runtime) Receive(text []byte) {
 	case altar.FulfillTools:
 		r.receiveFulfillment(m)
 	case altar.ProtocolError:
-		r.h.o.Log.Debug("a runtime reports an error", "runtime", r.id, "error", m.Error, "in_reply_to", m.InReplyTo)
+		r.receiveError(m)
 	default:
 		r.sendError(altar.ReplyID(m), altar.Errorf(altar.InvalidParameters, "%s is not a message of a runtime", m.MessageType()))
 	}
@@ -121,6 +122,19 @@ func (r *Runtime) receiveBad(bad *altar.FrameError) {
 		}
 	}
 	r.sendMessage(reply)
+}
+
+// receiveError handles an error that the runtime reports. In reply to a call, it is the result.
+func (r *Runtime) receiveError(m altar.ProtocolError) {
+	if inv := r.findCall(m.InReplyTo); inv != nil {
+		err := altar.Errorf(altar.InternalError, "the runtime refused the call and gave no reason")
+		if m.Error != nil {
+			err = knownError(m.Error)
+		}
+		r.h.finishCall(inv, outcome{err: err, again: mayRunAgain(err)})
+		return
+	}
+	r.h.o.Log.Debug("a runtime reports an error", "runtime", r.id, "error", m.Error, "in_reply_to", m.InReplyTo)
 }
 
 // receiveAnnouncement is the handshake (flow 6.1).
@@ -160,6 +174,7 @@ func (r *Runtime) receiveAnnouncement(m altar.AnnounceRuntime) {
 	r.sendMessage(altar.AcknowledgeRuntime{HostID: r.h.id, ProtocolVersion: version.String()})
 	r.sendMessage(altar.RequestFulfillment{})
 	r.h.mu.Lock()
+	r.acknowledged = true
 	for id := range r.h.sessions {
 		if len(r.waiting) < maxWaiting {
 			r.waiting = append(r.waiting, id)
@@ -200,6 +215,11 @@ func (r *Runtime) registerID(m altar.AnnounceRuntime) *altar.Error {
 	r.questions, r.questioned = 1, time.Now() // receiveAnnouncement asks
 	r.asked, r.connected = map[string]time.Time{}, h.o.Now()
 	h.runtimes[r.id] = r
+	// What it said on an earlier connection counts no more.
+	delete(h.offers, r.id)
+	for _, s := range h.sessions {
+		delete(s.offers, r.id)
+	}
 	return nil
 }
 

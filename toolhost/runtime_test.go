@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"gazetteer/protocol/altar"
 )
 
 // TestConnectionsCloseWithKind checks that a connection is closed as refused, or as one of a host that
@@ -31,6 +33,49 @@ func TestConnectionsCloseWithKind(t *testing.T) {
 		if !slices.Equal(c.conn.closed, []CloseKind{c.want}) {
 			t.Errorf("%s is closed with %v, want %v", name, c.conn.closed, c.want)
 		}
+	}
+}
+
+// busyHandshake is a connection on which much happens before the runtime is acknowledged.
+type busyHandshake struct {
+	frameLog
+	before func()
+}
+
+// Send implements [Conn].
+func (c *busyHandshake) Send(frame []byte, lone bool) bool {
+	if strings.Contains(string(frame), `"AcknowledgeRuntime"`) {
+		c.before()
+	}
+	return c.frameLog.Send(frame, lone)
+}
+
+// TestAcknowledgmentComesFirst checks that nothing comes before AcknowledgeRuntime, although a session is
+// made and the contracts change in between, and that the runtime is then asked about that session once.
+func TestAcknowledgmentComesFirst(t *testing.T) {
+	h := openHost(t, `[{"name": "one"}]`)
+	var session string
+	conn := &busyHandshake{}
+	conn.before = func() {
+		created, refused := h.CreateSession("me", altar.CreateSession{})
+		if refused != nil {
+			t.Fatal(refused)
+		}
+		session = created.SessionID
+		if err := h.AddContracts(t.Context(), []ContractFile{{Contract: altar.Contract{Name: "two"}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := h.Attach(Identity{ID: "rt", Kind: RuntimeIdentity}, conn)
+	t.Cleanup(r.Detach)
+	r.Receive([]byte(`{"type": "AnnounceRuntime", "runtime_id": "rt", "language": "go", "protocol_version": "1.0", "capabilities": []}`))
+	want := []string{
+		`{"type":"AcknowledgeRuntime","host_id":"` + h.ID() + `","protocol_version":"1.0.0"}`,
+		`{"type":"RequestFulfillment"}`,
+		`{"type":"RequestFulfillment","session_id":"` + session + `"}`,
+	}
+	if !slices.Equal(conn.frames, want) {
+		t.Errorf("%s, want %s", conn.frames, want)
 	}
 }
 

@@ -147,7 +147,10 @@ func (h *Host) endSession(s *session, reason string) bool {
 		running = append(running, inv)
 	}
 	s.calls, s.offers = nil, nil
+	h.wakeWaiting()
+	asking := h.dropRequests(s)
 	h.mu.Unlock()
+	asking.send()
 	ended := altar.Errorf(altar.SessionInvalid, "%s", reason)
 	for _, inv := range running {
 		h.finishCall(inv, outcome{err: ended, cancel: reason})
@@ -165,6 +168,13 @@ type Tool struct {
 // Tools returns what a client may call in a session now, in order of name. Suspended contracts are not
 // among them, and a client that is not admitted gets none.
 func (h *Host) Tools(ctx context.Context, client, sessionID string) ([]Tool, *altar.Error) {
+	h.mu.Lock()
+	s, err := h.findSession(client, sessionID, h.o.Now())
+	h.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	h.awaitAnswers(ctx, s, func() bool { return s.ended })
 	found, err := h.findTools(client, sessionID)
 	if err != nil {
 		return nil, err

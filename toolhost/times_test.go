@@ -182,6 +182,91 @@ func TestCallWaitsForAnswers(t *testing.T) {
 				t.Errorf("a runtime that does not answer: %v after %v, want %v", refused, took, want)
 			}
 		}
+
+		if err := h.AddContracts(t.Context(), list); err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			time.Sleep(300 * time.Millisecond)
+			if refused := h.DestroySession("me", session.SessionID); refused != nil {
+				t.Error(refused)
+			}
+		}()
+		if took, refused := call("three"); took != 300*time.Millisecond || refused == nil || refused.Code != altar.SessionInvalid {
+			t.Errorf("in a session that ends: %v after %v", refused, took)
+		}
+	})
+}
+
+// TestListOfToolsWaitsForAnswers checks that a list of tools contains those of a runtime that answers for
+// each session, although the session is new.
+func TestListOfToolsWaitsForAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := openHost(t, `[{"name": "one", "effect": "informational"}]`)
+		conn := &frameLog{}
+		r := h.Attach(Identity{ID: "rt", Kind: RuntimeIdentity}, conn)
+		defer r.Detach()
+		r.Receive([]byte(`{"type": "AnnounceRuntime", "runtime_id": "rt", "language": "go", "protocol_version": "1.0", "capabilities": []}`))
+		time.Sleep(time.Minute)
+		for _, answers := range []bool{true, false} {
+			session, refused := h.CreateSession("me", altar.CreateSession{})
+			if refused != nil {
+				t.Fatal(refused)
+			}
+			begun, want, count := time.Now(), time.Second, 0
+			if answers {
+				want, count = 300*time.Millisecond, 1
+				go func() {
+					time.Sleep(want)
+					r.Receive([]byte(`{"type": "FulfillTools", "session_id": "` + session.SessionID + `", "tool_names": ["rt/one"]}`))
+				}()
+			}
+			tools, refused := h.Tools(t.Context(), "me", session.SessionID)
+			if took := time.Since(begun); refused != nil || len(tools) != count || took != want {
+				t.Errorf("%v, %v after %v; want %d tools after %v", tools, refused, took, count, want)
+			}
+			begun = time.Now()
+			if tools, refused = h.Tools(t.Context(), "me", session.SessionID); refused != nil || len(tools) != count || time.Since(begun) != 0 {
+				t.Errorf("a second time: %v, %v after %v", tools, refused, time.Since(begun))
+			}
+		}
+	})
+}
+
+// TestCallWaitsForAnotherRuntime checks that a call whose runtime is gone waits for one that has just
+// connected, as a pod that replaces another has.
+func TestCallWaitsForAnotherRuntime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := openHost(t, `[{"name": "one", "effect": "informational"}]`)
+		session, refused := h.CreateSession("me", altar.CreateSession{})
+		if refused != nil {
+			t.Fatal(refused)
+		}
+		r := connectRuntime(t, h, "rt-1", &frameLog{}, `["one"]`)
+		r.Detach()
+		call := func(id string) *Caller {
+			c, refused := h.Call(t.Context(), "me", session.SessionID, altar.ToolCall{InvocationID: id, ToolName: "one"}, false)
+			if refused != nil {
+				t.Fatal(refused)
+			}
+			t.Cleanup(c.Leave)
+			return c
+		}
+		begun := time.Now()
+		if result, err := call("gone").Wait(t.Context()); err != nil || result.Error == nil || result.Error.Code != altar.RuntimeUnavailable || time.Since(begun) != 0 {
+			t.Errorf("without a runtime: %+v, %v", result, err)
+		}
+		next := h.Attach(Identity{ID: "rt-2", Kind: RuntimeIdentity}, &frameLog{})
+		defer next.Detach()
+		next.Receive([]byte(`{"type": "AnnounceRuntime", "runtime_id": "rt-2", "language": "go", "protocol_version": "1.0", "capabilities": []}`))
+		go func() {
+			time.Sleep(300 * time.Millisecond)
+			next.Receive([]byte(`{"type": "FulfillTools", "tool_names": ["one"]}`))
+		}()
+		call("waits")
+		if running, _ := next.countCalls(); running != 1 {
+			t.Errorf("%d calls run at the runtime", running)
+		}
 	})
 }
 

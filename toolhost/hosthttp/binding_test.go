@@ -74,6 +74,144 @@ func TestRequestsForSessions(t *testing.T) {
 	p.barrierWithout("RequestFulfillment")
 }
 
+// TestRequestsAfterSessionsEnd checks that sessions which end unanswered do not keep a runtime from being
+// asked about later ones.
+func TestRequestsAfterSessionsEnd(t *testing.T) {
+	h := newTestHost(t, nil)
+	p := h.connect("rt") // has read the request for all sessions
+	ask := func() string {
+		t.Helper()
+		return p.next("RequestFulfillment").(altar.RequestFulfillment).SessionID
+	}
+	var open []string
+	for range 65 {
+		open = append(open, h.session("me-token", `{}`))
+	}
+	for _, id := range open[:64] {
+		if got := ask(); got != id {
+			t.Errorf("asked about %q, want %q", got, id)
+		}
+	}
+	h.ask("DELETE", "/altar/v1/sessions/"+open[0], "me-token", "")
+	if got := ask(); got != open[64] {
+		t.Errorf("asked about %q, want the session that waited, %q", got, open[64])
+	}
+	for _, id := range open[1:] {
+		h.ask("DELETE", "/altar/v1/sessions/"+id, "me-token", "")
+	}
+	last := h.session("me-token", `{}`)
+	if got := ask(); got != last {
+		t.Errorf("asked about %q, want %q", got, last)
+	}
+	p.fulfill(last, "echo")
+	p.barrier()
+	running := h.callLater(context.Background(), last, "i", "echo", `{}`)
+	p.succeed(p.nextCall().InvocationID, `1`)
+	if a := <-running; a.status != 200 {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+}
+
+// TestContractsChangeInSessions checks that a runtime is asked again about each session that it has
+// answered for alone when the contracts change: what it says for all sessions does not count there.
+func TestContractsChangeInSessions(t *testing.T) {
+	h := newTestHost(t, nil)
+	p := h.connect("rt", "echo")
+	other, open := h.session("me-token", `{}`), map[string]bool{"": true}
+	for range 66 { // more than are asked about at once
+		id := h.session("me-token", `{}`)
+		p.fulfill(id, "echo")
+		open[id] = true
+	}
+	p.barrier()
+	h.addContracts(`[{"name": "fresh"}]`)
+	var last string
+	for len(open) > 0 {
+		last = p.read().(altar.RequestFulfillment).SessionID
+		if !open[last] {
+			t.Errorf("asked about %q", last)
+		}
+		delete(open, last)
+		p.fulfill(last, "echo", "fresh")
+	}
+	p.barrierWithout("RequestFulfillment")
+	for _, session := range []string{other, last} {
+		running := h.callLater(context.Background(), session, "i", "fresh", `{}`)
+		p.succeed(p.nextCall().InvocationID, `1`)
+		if a := <-running; a.status != 200 {
+			t.Errorf("%d %s", a.status, a.body)
+		}
+	}
+}
+
+// TestRuntimeThatComesBack checks that what a runtime said on an earlier connection counts for nothing
+// when it has connected again.
+func TestRuntimeThatComesBack(t *testing.T) {
+	h := newTestHost(t, nil)
+	p := h.connect("rt", "echo", "quick")
+	session := h.session("me-token", `{}`)
+	p.fulfill(session, "echo")
+	p.barrier()
+	p.ws.CloseNow()
+	h.waitFor("the end of the runtime", func() bool { return h.host.Figures().Runtimes == 0 })
+	h.want(h.call(session, "1", "echo", `{}`), 503, altar.RuntimeUnavailable)
+	p = h.connect("rt", "echo", "need")
+	for i, test := range [][2]string{{"echo", `{}`}, {"rt/echo", `{}`}, {"need", `{"text":"x"}`}} {
+		running := h.callLater(context.Background(), session, fmt.Sprint("again", i), test[0], test[1])
+		select {
+		case a := <-running:
+			t.Fatalf("%s: %d %s", test[0], a.status, a.body)
+		case call := <-p.callLater():
+			p.succeed(call.InvocationID, `1`)
+		}
+		if a := <-running; a.status != 200 {
+			t.Errorf("%d %s", a.status, a.body)
+		}
+	}
+	h.want(h.call(session, "2", "quick", `{}`), 404, altar.ToolNotFound)
+}
+
+// callLater returns the next call, read in a goroutine.
+func (p *peer) callLater() <-chan altar.ToolCall {
+	out := make(chan altar.ToolCall, 1)
+	go func() {
+		for {
+			m, err := p.tryRead()
+			if err != nil {
+				return
+			}
+			if call, ok := m.(altar.ToolCall); ok {
+				out <- call
+				return
+			}
+		}
+	}()
+	return out
+}
+
+// TestRuntimeThatReportsAnError checks that a ProtocolError in reply to a call ends it: its client does
+// not wait for the timeout.
+func TestRuntimeThatReportsAnError(t *testing.T) {
+	h := newTestHost(t, func(o *toolhost.Options) { o.CallTimeout = 4 * testTime })
+	p := h.connect("rt", "echo")
+	session := h.session("me-token", `{}`)
+	for i, test := range []struct {
+		members string
+		status  int
+		code    altar.Code
+	}{
+		{`"error":{"code":"INVALID_PARAMETERS","message":"no"},`, 422, altar.InvalidParameters},
+		{`"error":{"code":"SESSION_INVALID","message":"no"},`, 502, altar.ExecutionFailed}, {``, 500, altar.InternalError},
+	} {
+		running := h.callLater(context.Background(), session, fmt.Sprint(i), "echo", `{}`)
+		id := p.nextCall().InvocationID
+		p.sendText(`{"type":"ProtocolError","error":{"code":"INTERNAL_ERROR","message":"x"},"in_reply_to":"` + fmt.Sprint(i) + `"}`) // the client's id is not its own
+		p.sendText(`{"type":"ProtocolError",` + test.members + `"in_reply_to":"` + id + `"}`)
+		h.want(<-running, test.status, test.code)
+		p.barrierWithout("ProtocolError")
+	}
+}
+
 // TestRuntimeThatReadsNothing checks that the frames that wait for a runtime are bounded: calls that do
 // not fit are refused at once, and others still reach the runtimes that read.
 func TestRuntimeThatReadsNothing(t *testing.T) {

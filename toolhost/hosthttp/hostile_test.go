@@ -287,6 +287,11 @@ func TestErrorsThatOnlyTheHostGives(t *testing.T) {
 			t.Errorf("%s: %s", c.code, a.body)
 		}
 	}
+	running := h.callLater(context.Background(), session, "plain", "echo", `{}`)
+	p.sendText(`{"type":"ToolResult","invocation_id":"` + p.nextCall().InvocationID + `","status":"error","error":{"code":"MADE_UP","message":"no"}}`)
+	if a := <-running; !bytes.Contains(a.body, []byte(`"details":{"code":"MADE_UP"}`)) {
+		t.Errorf("%s", a.body)
+	}
 }
 
 // TestHalfOpenRuntimeFreesItsID checks that the id of a live runtime is refused a second time; that
