@@ -143,7 +143,8 @@ func checkKilled(t *testing.T, dir string) {
 }
 
 // TestSearchWhileFollowing checks that a search during changes sees one version of each document,
-// with the text of that version.
+// with the text of that version. People's requests beside it read what other searches share: forms of
+// words, corrections, embeddings, clusters and facets.
 func TestSearchWhileFollowing(t *testing.T) {
 	x, s := indexed(t)
 	version := func(host string, n int) *document.Document {
@@ -153,6 +154,7 @@ func TestSearchWhileFollowing(t *testing.T) {
 		}
 		return d
 	}
+	requests := []string{"resreve a tabel for two", "book a thing and cancel the flight", "do not delete anything", "내일 저녁 예약해 줘", "pop the question", "what does a thing cost"}
 	ctx, stop := context.WithCancel(context.Background())
 	failed := make(chan error, 4)
 	for worker := range 4 {
@@ -164,6 +166,9 @@ func TestSearchWhileFollowing(t *testing.T) {
 				r, err := x.Search(context.Background(), query.Query{Words: asked, Limit: 100})
 				if err == nil {
 					_, err = x.Verbs(context.Background())
+				}
+				if err == nil {
+					_, err = x.Search(context.Background(), query.Query{Words: requests[n%len(requests)], Limit: 100})
 				}
 				if err != nil {
 					failed <- err
