@@ -205,6 +205,9 @@ func (c *codeRequest) splitHTTP(text string) bool {
 	if verb != "" && (c.method == "create" || c.method == "update" && len(parts) > 1 && verb == last[0] && isCommand(verb)) {
 		c.method = verb // POST /refunds, PUT /orders/17/cancel
 	}
+	if c.method == "create" && !c.hasID && slices.ContainsFunc(last, func(w string) bool { return slices.Contains(sentThings, w) || slices.Contains(sentThings, singularOf(w)) }) {
+		c.method = "send" // POST /messages
+	}
 	if c.method == "retrieve" && !c.hasID && english.Singular(last[len(last)-1]) != "" {
 		c.method = "list"
 	}
@@ -234,6 +237,9 @@ func (c *codeRequest) splitHTTP(text string) bool {
 	}
 	return true
 }
+
+// sentThings are sent by a POST.
+var sentThings = strings.Fields("email mail message mms notification sms")
 
 // verbOfPath returns the verb that the last part of a path begins with and its number of words, "" if it
 // names things: cancel, turn-off, refunds, bookings.

@@ -68,6 +68,7 @@ func TestRequestsInTheFormOfCode(t *testing.T) {
 		{"POST /validate-address", "validate", []string{"address"}, nil, false, false},
 		{"POST /orders/17/preview", "preview", []string{"orders", "preview"}, nil, false, false},
 		{"POST /check-availability", "check", []string{"availability"}, nil, false, false},
+		{"POST /v2/messages/sms {to, body}", "send", []string{"sms"}, []string{"messages", "body"}, false, false},
 		{"POST /v1/bookings", "book", []string{"bookings"}, nil, false, false},
 		{"POST /meetings", "meet", []string{"meetings"}, nil, false, false},
 		{"POST /settings", "create", []string{"settings"}, []string{"create"}, false, false},

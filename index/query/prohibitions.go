@@ -412,6 +412,9 @@ var (
 // renounces reports whether a statement says that something is not wanted or that somebody does not
 // come. "did not come" complains, and "don't want to" forbids.
 func renounces(lower []string) bool {
+	if len(lower) > 3 && slices.Contains(notToDo, lower[0]) && slices.Contains(needing, lower[1]) && saysNoLonger(lower[2:]) {
+		return true // don't need the cab any more
+	}
 	for i := 1; i+1 < len(lower); i++ {
 		w, next := lower[i], lower[i+1]
 		if !slices.Contains(notToDo, w) || !slices.Contains(renounced, next) || i+2 < len(lower) && lower[i+2] == "to" && next != "need" {
@@ -422,6 +425,15 @@ func renounces(lower []string) bool {
 		}
 	}
 	return false
+}
+
+// needing are the verbs of statements that something is no longer wanted, which may lack their subject.
+var needing = strings.Fields("need want")
+
+// saysNoLonger reports whether words end with "any more" or the like.
+func saysNoLonger(lower []string) bool {
+	text := " " + strings.Join(lower, " ")
+	return slices.ContainsFunc([]string{" any more", " anymore", " any longer", " after all"}, func(end string) bool { return strings.HasSuffix(text, end) })
 }
 
 // addRenouncement adds what is to be done about what is no longer wanted.

@@ -155,11 +155,60 @@ func asksForState(lower []string) bool {
 		return true
 	}
 	switch lower[0] {
+	case "is", "are":
+		if i := slices.Index(lower, "still"); i > 1 && i+1 < len(lower) && strings.HasSuffix(lower[i+1], "ing") {
+			return true // is my car still charging
+		}
+	}
+	switch lower[0] {
 	case "has", "have", "was", "were", "is", "are":
 		return slices.ContainsFunc(lower[3:], func(w string) bool { return isPast(w) && strings.HasSuffix(w, "ed") })
 	}
 	return false
 }
+
+// addTimes adds what a request for a forecast or for past values does not say in a word of its own, if it asks
+// for a reading of something that changes with time: air quality of the next three days, weather last
+// January. An order is for a time, and asks for none.
+func (r *Request) addTimes(a analysis.Analyzer, lower []string, from int, clauses []int) {
+	if len(r.Acts) != 1 || r.Act.Wanted&^Reading != 0 || slices.ContainsFunc(lower, func(w string) bool { return slices.Contains(forecastWords, w) }) {
+		return
+	}
+	for i := from; i < len(lower); i++ {
+		implied := ""
+		switch next := after(lower, i); {
+		case (lower[i] == "next" || lower[i] == "coming") && (isPeriod(next) || isPeriod(after(lower, i+1))), lower[i] == "tomorrow":
+			implied = "forecast"
+		case (lower[i] == "last" || lower[i] == "past") && (isPeriod(next) || isPeriod(after(lower, i+1))), lower[i] == "yesterday", lower[i] == "ago":
+			implied = "history historical"
+		default:
+			continue
+		}
+		r.Words = append(r.Words, Word{Asked: lower[i], Meanings: tokens.Tokenize(a, implied), Clause: clauses[i], Weight: timeMeaningWeight})
+		return
+	}
+}
+
+// timeMeaningWeight is the weight of the word for what is wanted of another time.
+const timeMeaningWeight = 0.3
+
+// forecastWords say themselves which time a request is about.
+var forecastWords = strings.Fields("forecast forecasts historic historical history predicted prediction")
+
+// after returns the word after the i-th one, "" after the last.
+func after(words []string, i int) string {
+	if i+1 < len(words) {
+		return words[i+1]
+	}
+	return ""
+}
+
+// isPeriod reports whether a word is a period of time, a day or a month.
+func isPeriod(word string) bool {
+	return word != "" && (slices.Contains(periods, strings.TrimSuffix(word, "s")) || slices.Contains(timeWords, word))
+}
+
+var periods = strings.Fields("day fortnight hour month night quarter season spring summer autumn fall winter week year")
 
 // quantities are the nouns for what units measure: 19 degrees are a temperature.
 var quantities = map[string]string{
@@ -174,6 +223,9 @@ const moneyNoun = "money"
 // namesUnit reports whether the words after a quantity name another unit of the same kind: 50 euros
 // in yen, 20 degrees in fahrenheit, 30 dollars in another currency.
 func namesUnit(after []string, noun string) bool {
+	if len(after) > 0 && (after[0] == "worth" || after[0] == "is" || after[0] == "are") {
+		after = after[1:]
+	}
 	if len(after) < 2 || !slices.Contains([]string{"as", "in", "into", "to"}, after[0]) {
 		return false
 	}

@@ -53,6 +53,10 @@ func TestRequestParsing(t *testing.T) {
 		"is the name still free":           "availability",
 		"how do I get to the lake":         "directions",
 		"turn on notifications for deals":  "enabl",
+		"is my scooter still charging":     "status",
+		"pollen count, next four days":     "forecast",
+		"rain in Oslo last February":       "history",
+		"don't need the crane any more":    "cancel",
 		"look up the owner of a domain":    "search",
 		"the rules of chess in Portuguese": "pt",
 		"where is my umbrella delivery":    "track",
@@ -152,7 +156,7 @@ func TestQuantitiesInAnotherUnit(t *testing.T) {
 		t.Fatal(err)
 	}
 	for text, converts := range map[string]bool{
-		"what are 50 euros in another currency": true, "20 degrees in fahrenheit": true, "how much is 300 dollars in yen": true,
+		"what are 50 euros in another currency": true, "20 degrees in fahrenheit": true, "how much is 300 dollars in yen": true, "70 dollars worth in yen": true,
 		"what costs 50 euros in Paris": false, "20 degrees in the bedroom": false, "a trip of 30 miles to Boston": false,
 	} {
 		if got := slices.Contains(meanings(ParseRequest(a, text)), "convert"); got != converts {
@@ -276,6 +280,21 @@ func TestFirstPartsOfCompoundsAreNoActs(t *testing.T) {
 	for _, text := range []string{"Freiburg Flüge", "Klagenfurt Wetter", "Schaffhausen Hotels", "Klageschrift", "Klagemauer", "Kaufrausch", "Sendemast in Graz", "Löschtaste", "Bestellnummer des Pakets", "Verkaufsraum", "Schreibfeder", "Buchungsfenster"} {
 		if act := ParseRequest(a, text).Act; act.Verb != "" {
 			t.Errorf("%s: %+v", text, act)
+		}
+	}
+}
+
+// TestOrdersImplyNoTime checks that only a request that reads implies a forecast or the past.
+func TestOrdersImplyNoTime(t *testing.T) {
+	a, err := tokens.NewAnalyzer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"book a court for tomorrow", "pay the bill of last month", "the forecast of tomorrow"} {
+		for _, m := range meanings(ParseRequest(a, text)) {
+			if m == "forecast" || m == "history" {
+				t.Errorf("%q implies %s", text, m)
+			}
 		}
 	}
 }

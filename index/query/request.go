@@ -128,6 +128,7 @@ func ParseRequest(a analysis.Analyzer, text string) Request {
 	r.addRenouncement(a, lower[from:])
 	r.addTranslation(a, lower)
 	r.setActs(fields, weights, from, to, clauses, expressions, forbidden)
+	r.addTimes(a, lower, from, clauses)
 	return r
 }
 
