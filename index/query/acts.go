@@ -383,12 +383,12 @@ func parseImperative(words []string) (verb string, wanted effect.Class) {
 		single := particleVerbs[first+" "+next]
 		if class := effect.Of(first + " " + next); class != 0 {
 			if effect.Of(single) == class {
-				return single, class // bring back
+				return single, withoutReading(class) // bring back
 			}
-			return first + " " + next, class // sign up, turn off
+			return first + " " + next, withoutReading(class) // sign up, turn off
 		}
 		if effect.Of(single) != 0 {
-			return single, effect.Of(single) // get rid of
+			return single, withoutReading(effect.Of(single)) // get rid of
 		}
 		// switch the lights off
 		for _, particle := range words[2:min(len(words), 6)] {
@@ -400,7 +400,7 @@ func parseImperative(words []string) (verb string, wanted effect.Class) {
 		}
 		// bring the car back
 		if single := particleMeaning(words); effect.Of(single) != 0 && words[1] != "to" {
-			return single, effect.Of(single)
+			return single, withoutReading(effect.Of(single))
 		}
 	}
 	if first == "have" || first == "get" {
@@ -425,6 +425,15 @@ func parseImperative(words []string) (verb string, wanted effect.Class) {
 		return "create", effect.Of(first) // make a playlist
 	}
 	return first, effect.Of(first)
+}
+
+// withoutReading returns the effects of a verb with a particle. If it can do something, it is not meant to read:
+// who brings the car back wants no list of cars.
+func withoutReading(class effect.Class) effect.Class {
+	if class&^Reading == 0 {
+		return class
+	}
+	return class &^ effect.Read
 }
 
 // causedVerb returns the verb of what words ask to have done, "" if they ask for a thing: have the tap

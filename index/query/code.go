@@ -205,7 +205,9 @@ func (c *codeRequest) splitHTTP(text string) bool {
 	if verb != "" && (c.method == "create" || c.method == "update" && len(parts) > 1 && verb == last[0] && isCommand(verb)) {
 		c.method = verb // POST /refunds, PUT /orders/17/cancel
 	}
-	if c.method == "create" && !c.hasID && slices.ContainsFunc(last, func(w string) bool { return slices.Contains(sentThings, w) || slices.Contains(sentThings, singularOf(w)) }) {
+	if c.method == "create" && !c.hasID && slices.ContainsFunc(last, func(w string) bool {
+		return slices.Contains(sentThings, w) || slices.Contains(sentThings, singularOf(w))
+	}) {
 		c.method = "send" // POST /messages
 	}
 	if c.method == "retrieve" && !c.hasID && english.Singular(last[len(last)-1]) != "" {

@@ -118,8 +118,28 @@ func parseForeign(a analysis.Analyzer, language, text string) Request {
 	if at := slices.IndexFunc(spoken, func(w string) bool { return slices.Contains(openWords, w) }); at >= 0 && (r.Act.Question || strings.ContainsAny(text, "?？")) {
 		r.Words = append(r.Words, Word{Asked: spoken[at], Meanings: tokens.Tokenize(a, openingHours), Weight: essentialWeight, Essential: true})
 	}
+	if asked := asksWhen(text); asked != "" && r.Act.Question && slices.ContainsFunc(spoken, func(w string) bool { return slices.Contains(vehicles, w) }) {
+		r.Words = append(r.Words, Word{Asked: asked, Meanings: tokens.Tokenize(a, "departures timetable"), Weight: 1})
+	}
 	r.Acts = []Act{r.Act}
 	return r
+}
+
+// vehicles leave at times of a timetable.
+var vehicles = strings.Fields("bus coach ferry metro plane subway train tram underground")
+
+// whenWords ask for a time.
+var whenWords = strings.Fields("wann quand quando cuándo cuando いつ 何時 언제 什么时候 什麼時候 几点 幾點")
+
+// asksWhen returns the word that asks for a time, "" if there is none.
+func asksWhen(text string) string {
+	text = strings.ToLower(text)
+	for _, w := range whenWords {
+		if w[0] < utf8.RuneSelf && slices.Contains(strings.Fields(text), w) || w[0] >= utf8.RuneSelf && strings.Contains(text, w) {
+			return w
+		}
+	}
+	return ""
 }
 
 // contentWords returns an expression without its words that have a grammatical function only: the

@@ -298,3 +298,33 @@ func TestOrdersImplyNoTime(t *testing.T) {
 		}
 	}
 }
+
+// TestQuestionsForDeparturesInOtherLanguages checks that a question when a vehicle comes is one for its
+// departures, and no other question is.
+func TestQuestionsForDeparturesInOtherLanguages(t *testing.T) {
+	a, err := tokens.NewAnalyzer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]bool{
+		"wann fährt die nächste Straßenbahn?": true, "quando parte il prossimo treno": true, "バスはいつ来ますか": true, "버스 언제 와?": true,
+		"wann kommt der Klempner?": false, "wo hält der Bus?": false, "sag mir, wenn der Bus kommt": false,
+	} {
+		if got := slices.Contains(meanings(ParseRequest(a, text)), "timetable"); got != want {
+			t.Errorf("%s: departures: %v", text, got)
+		}
+	}
+}
+
+// TestParticlesDoNotRead checks that what a verb with a particle does is not to read.
+func TestParticlesDoNotRead(t *testing.T) {
+	a, err := tokens.NewAnalyzer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, reads := range map[string]bool{"bring back the hired boat": false, "bring the boat back": false, "look up the boat": true, "work out the price": true} {
+		if got := ParseRequest(a, text).Act.Wanted&Reading != 0; got != reads {
+			t.Errorf("%s: reads: %v", text, got)
+		}
+	}
+}
