@@ -77,12 +77,20 @@ func (s *searcher) verbFactors() (*view.FieldValues, []float64, error) {
 		case semantic.RelationSynonym, semantic.RelationHypernym:
 			return similarVerb
 		}
-		if offered := strings.ToLower(verb); effect.AreOpposed(act.Verb, offered) && !slices.Contains(others, offered) {
+		offered := strings.ToLower(verb)
+		destroys := slices.Contains(reversibleEnds, first) && slices.Contains(destroyingVerbs, offered)
+		if (destroys || effect.AreOpposed(act.Verb, offered)) && !slices.Contains(others, offered) {
 			return oppositeVerb
 		}
 		return 1
 	}), nil
 }
+
+// Verbs of reversible ends, and those that destroy what these keep: to archive a channel is not to delete it.
+var (
+	reversibleEnds  = strings.Fields("archive block deactivate disable freeze hide lock mute pause suspend")
+	destroyingVerbs = strings.Fields("clear delete destroy erase purge remove wipe")
+)
 
 // objectMentions returns for each segment the operations that mention the object that the request
 // ends, nil if the request ends nothing.

@@ -195,6 +195,19 @@ func TestOppositesYield(t *testing.T) {
 	}
 }
 
+// TestReversibleEndsDestroyNothing checks that what destroys a thing is not among the first where it is to be
+// archived or paused.
+func TestReversibleEndsDestroyNothing(t *testing.T) {
+	x, _ := indexed(t, agis("chat.test", "DELETE /channel: Deletes a channel of a team", "ARCHIVE /channel: Archives a channel of a team"),
+		agis("team.test", "LIST /channels: Lists the channels", "CREATE /channel: Creates a channel", "FIND /teams: Finds a team"))
+	for asked, deletes := range map[string]bool{"archive the channel of my team": false, "pause the channel of my team": false, "delete the channel of my team": true} {
+		at := placeOf(search(t, x, query.Query{Words: asked}).Hits, "DELETE /channel")
+		if first := at >= 0 && at < 3; first != deletes {
+			t.Errorf("%q: DELETE is hit %d", asked, at)
+		}
+	}
+}
+
 // placeOf returns the place of an operation among hits, -1 if it is not there.
 func placeOf(hits []Hit, id string) int {
 	return slices.IndexFunc(hits, func(h Hit) bool { return h.Operation.ID == id })

@@ -114,10 +114,10 @@ func TestEverydayRequestsFloors(t *testing.T) {
 	}{
 		{"everyday", 0.85, 0.95, 0, 16, 0.05},
 		{"agents", 0.72, 0.83, 0, 10, 0.05},
-		{"fresh", 0.75, 0.86, 2, 49, 0.05}, // it forbids also what is marked as far
+		{"fresh", 0.75, 0.86, 1, 49, 0.05}, // it forbids also what is marked as far
 		{"round5", 0.86, 0.96, 1, 15, 0.05},
 		{"round6", 0.85, 0.95, 3, 5, 0.05},
-		{"round7", 0.86, 0.91, 3, 4, 0.05},
+		{"round7", 0.86, 0.91, 2, 4, 0.05},
 		{"round8", 0.77, 0.81, 4, 7, 0.07},
 		{"round9", 0.77, 0.86, 1, 6, 0.05},
 		{"round10", 0.84, 0.94, 4, 8, 0.05},
