@@ -22,9 +22,10 @@ const leavesPerStep = 64
 // Between steps of less than a millisecond, other goroutines run.
 func (l *Log) CheckLeaves(ctx context.Context, from, to, size int64) (sound int64, err error) {
 	hashes, err := l.provenHashes(ctx, from, to, size)
+	var run leafRun
 	for i := int64(0); i < int64(len(hashes)) && err == nil; i += leavesPerStep {
 		runtime.Gosched()
-		err = l.compareLeaves(ctx, from+i, hashes[i:min(i+leavesPerStep, int64(len(hashes)))])
+		err = l.compareLeaves(ctx, from+i, hashes[i:min(i+leavesPerStep, int64(len(hashes)))], &run)
 	}
 	if !errors.Is(err, tiles.ErrDamaged) {
 		return int64(len(hashes)), err
@@ -66,9 +67,9 @@ func (l *Log) provenHashes(ctx context.Context, from, to, size int64) ([]tlog.Ha
 	return hashes, nil
 }
 
-// compareLeaves compares the content of consecutive leaves with their hashes. An erased leaf has
-// none.
-func (l *Log) compareLeaves(ctx context.Context, first int64, hashes []tlog.Hash) error {
+// compareLeaves compares the content of consecutive leaves, which it reads into run, with their
+// hashes. An erased leaf has none.
+func (l *Log) compareLeaves(ctx context.Context, first int64, hashes []tlog.Hash, run *leafRun) error {
 	_, release, err := l.acquireFiles(ctx)
 	if err != nil {
 		return err
@@ -76,13 +77,12 @@ func (l *Log) compareLeaves(ctx context.Context, first int64, hashes []tlog.Hash
 	defer release()
 	l.leaves.mu.RLock()
 	defer l.leaves.mu.RUnlock()
-	rows, content, err := l.leaves.readRun(first, len(hashes))
-	if err != nil {
+	if err := l.leaves.readRun(first, len(hashes), run); err != nil {
 		return err
 	}
-	for i, r := range rows {
+	for i, r := range run.rows {
 		index := first + int64(i)
-		_, leaf, err := l.leaves.verifyContent(index, r, content[r.offset-rows[0].offset:][:r.keyLen+r.leafLen])
+		_, leaf, err := l.leaves.verifyContent(index, r, run.content[r.offset-run.rows[0].offset:][:r.keyLen+r.leafLen])
 		if err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"hash/crc32"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -151,22 +152,30 @@ func (l *leaves) verifyContent(index int64, r row, b []byte) (key string, leaf [
 	return string(b[:r.keyLen]), leaf, nil
 }
 
-// readRun returns the rows of consecutive leaves, and their keys and leaves, in two reads.
-func (l *leaves) readRun(first int64, count int) (rows []row, content []byte, err error) {
-	b := make([]byte, count*rowBytes)
-	if err := readAt(l.rows, b, first*rowBytes); err != nil {
-		return nil, nil, err
+// A leafRun is consecutive leaves. Its memory is used again for the next ones.
+type leafRun struct {
+	rows    []row
+	content []byte // their keys and leaves
+	encoded []byte // the rows
+}
+
+// readRun reads consecutive leaves, in two reads.
+func (l *leaves) readRun(first int64, count int, run *leafRun) error {
+	run.encoded = slices.Grow(run.encoded[:0], count*rowBytes)[:count*rowBytes]
+	if err := readAt(l.rows, run.encoded, first*rowBytes); err != nil {
+		return err
 	}
-	rows = make([]row, count)
-	for i := range rows {
-		r, sound := decodeRow(b[i*rowBytes:])
-		if !sound || i > 0 && r.offset != rows[i-1].endOffset() {
-			return nil, nil, l.damagedRow(first + int64(i))
+	run.rows = run.rows[:0]
+	for i := range count {
+		r, sound := decodeRow(run.encoded[i*rowBytes:])
+		if !sound || i > 0 && r.offset != run.rows[i-1].endOffset() {
+			return l.damagedRow(first + int64(i))
 		}
-		rows[i] = r
+		run.rows = append(run.rows, r)
 	}
-	content = make([]byte, rows[count-1].endOffset()-rows[0].offset)
-	return rows, content, readAt(l.entries, content, rows[0].offset)
+	bytes := int(run.rows[count-1].endOffset() - run.rows[0].offset)
+	run.content = slices.Grow(run.content[:0], bytes)[:bytes]
+	return readAt(l.entries, run.content, run.rows[0].offset)
 }
 
 // chains finds the newest leaf of a key and of a group. It has two tables in memory with the newest
