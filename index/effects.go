@@ -70,7 +70,7 @@ func (s *searcher) verbFactors() (*view.FieldValues, []float64, error) {
 			others = append(others, a.Verb)
 		}
 	}
-	return offered, offered.Memoize(strings.Join(append(others, first), " "), func(verb string) float64 {
+	return offered, offered.Memoize(strings.Join(append(others, act.Verb), " "), func(verb string) float64 {
 		switch s.index.verbs.RelateVerb(first, verb) {
 		case semantic.RelationExact, semantic.RelationStem:
 			return sameVerb
@@ -79,7 +79,7 @@ func (s *searcher) verbFactors() (*view.FieldValues, []float64, error) {
 		}
 		offered := strings.ToLower(verb)
 		destroys := slices.Contains(reversibleEnds, first) && slices.Contains(destroyingVerbs, offered)
-		if (destroys || effect.AreOpposed(act.Verb, offered)) && !slices.Contains(others, offered) {
+		if (destroys || effect.AreOpposed(act.Verb, offered) || effect.AreOpposed(first, offered)) && !slices.Contains(others, offered) {
 			return oppositeVerb
 		}
 		return 1

@@ -171,7 +171,8 @@ func TestOppositesYield(t *testing.T) {
 		agis("bank.test", "CREATE /wire: Creates a wire transfer from an account", "SIMULATE /wire: Simulates a wire transfer from an account", "RETRIEVE /wire: Retrieves a wire transfer of an account"),
 		agis("mail.example.test", "PAUSE /sending: Pauses the sending of a mailing list", "RESUME /sending: Resumes the paused sending of a mailing list"),
 		agis("news.test", "SUBSCRIBE /newsletter: Subscribes an address to a newsletter", "LIST /subscriptions: Lists subscriptions"),
-		agis("gym.test", "JOIN /gym: Joins the gym as a member, for a membership by the month", "CANCEL /membership: Cancels the membership of the gym", "FIND /courses: Finds courses for members of the gym"))...)
+		agis("gym.test", "JOIN /gym: Joins the gym as a member, for a membership by the month", "CANCEL /membership: Cancels the membership of the gym", "FIND /courses: Finds courses for members of the gym"),
+		agis("jobs.test", "FIND /jobs: Finds a job in a kitchen", "WITHDRAW /application: Withdraws an application for a job as a cook"))...)
 	for asked, order := range map[string][2]string{
 		"rent a car for the weekend":                                      {"FIND /cars", "RETURN /car"},
 		"return the rented car":                                           {"RETURN /car", "RENT /car"},
@@ -183,6 +184,7 @@ func TestOppositesYield(t *testing.T) {
 		"delete an event of my calendar":                                  {"DELETE /event", "CLEAR /calendar"},
 		"bring the car back to the station":                               {"RETURN /car", "RENT /car"},
 		"give back the rented car":                                        {"RETURN /car", "RENT /car"},
+		"apply for the job of a cook":                                     {"FIND /jobs", "WITHDRAW /application"},
 		"I no longer need the gym membership":                             {"CANCEL /membership", "JOIN /gym"},
 		"the gym was too far away, cancel the membership":                 {"CANCEL /membership", "JOIN /gym"},
 		"quiero devolver el coche":                                        {"RETURN /car", "RENT /car"},
@@ -205,6 +207,24 @@ func TestReversibleEndsDestroyNothing(t *testing.T) {
 		if first := at >= 0 && at < 3; first != deletes {
 			t.Errorf("%q: DELETE is hit %d", asked, at)
 		}
+	}
+}
+
+// TestVerbsOfOneMeaningAreCachedSeparately checks that an earlier request does not change the answer to one
+// whose verb has the same single verb and other opposites.
+func TestVerbsOfOneMeaningAreCachedSeparately(t *testing.T) {
+	scores := func(requests ...string) (last []float64) {
+		x, _ := indexed(t, agis("cars.test", "RENT /car: Rents a car for some days", "RETURN /car: Returns a car that was rented"))
+		for _, asked := range requests {
+			last = nil
+			for _, h := range search(t, x, query.Query{Words: asked}).Hits {
+				last = append(last, h.Score)
+			}
+		}
+		return last
+	}
+	if alone, after := scores("take back the car"), scores("withdraw the car", "take back the car"); !slices.Equal(alone, after) {
+		t.Errorf("alone: %v, after another request: %v", alone, after)
 	}
 }
 
