@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -306,13 +307,8 @@ func (w *folderWriter) writeReport(f *Figures) error {
 			return err
 		}
 	}
-	var names []string
-	for name := range w.sums {
-		names = append(names, name)
-	}
-	slices.Sort(names)
 	var sums strings.Builder
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(w.sums)) {
 		fmt.Fprintf(&sums, "%s  %s\n", w.sums[name], name)
 	}
 	if err := w.writeFile("SHA256SUMS", sums.String()); err != nil {

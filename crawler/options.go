@@ -79,17 +79,12 @@ type Options struct {
 }
 
 func (o *Options) setDefaults() {
-	orDuration := func(p *time.Duration, v time.Duration) {
-		if *p == 0 {
-			*p = v
-		}
-	}
-	orDuration(&o.HostInterval, time.Second)
-	orDuration(&o.DomainInterval, 2*time.Second)
-	orDuration(&o.AddressInterval, 100*time.Millisecond)
-	orDuration(&o.MaxCrawlDelay, 10*time.Second)
-	orDuration(&o.SessionTimeout, 2*time.Minute)
-	orDuration(&o.Grace, 10*time.Second)
+	o.HostInterval = cmp.Or(o.HostInterval, time.Second)
+	o.DomainInterval = cmp.Or(o.DomainInterval, 2*time.Second)
+	o.AddressInterval = cmp.Or(o.AddressInterval, 100*time.Millisecond)
+	o.MaxCrawlDelay = cmp.Or(o.MaxCrawlDelay, 10*time.Second)
+	o.SessionTimeout = cmp.Or(o.SessionTimeout, 2*time.Minute)
+	o.Grace = cmp.Or(o.Grace, 10*time.Second)
 	o.UserAgent = cmp.Or(o.UserAgent, fetch.RobotsToken+"/0.1")
 	o.HostConcurrency = cmp.Or(o.HostConcurrency, 1)
 	o.DomainConcurrency = cmp.Or(o.DomainConcurrency, 1)

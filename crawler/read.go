@@ -110,9 +110,7 @@ func limitFindings(findings []protocol.Finding) []protocol.Finding {
 // changed.
 func (s *session) keepDocument(a *fetch.Ask) {
 	carryOver(&a.Fetch, a.Prev)
-	if a.Fetch.Fresh == 0 {
-		a.Fetch.Fresh = a.Prev.Fresh // RFC 9111 §4.3.4
-	}
+	a.Fetch.Fresh = cmp.Or(a.Fetch.Fresh, a.Prev.Fresh) // RFC 9111 §4.3.4
 	d := *s.visit.docs[document.Kind(a.Kind)]
 	d.FetchedAt = a.Fetch.At
 	s.setCurrent(d.Kind, &d)

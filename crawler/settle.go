@@ -1,6 +1,7 @@
 package crawler
 
 import (
+	"cmp"
 	"slices"
 
 	"gazetteer/document"
@@ -77,12 +78,8 @@ func (s *session) noteFetch(a *fetch.Ask) {
 // carryOver copies from the previous fetch what describes the document that is still current.
 func carryOver(f *fetch.Fetch, prev fetch.Fetch) {
 	f.Digest, f.Bytes, f.ETag, f.LastModified = prev.Digest, prev.Bytes, prev.ETag, prev.LastModified
-	if f.MediaType == "" {
-		f.MediaType = prev.MediaType
-	}
-	if f.Final == "" {
-		f.Final = prev.Final
-	}
+	f.MediaType = cmp.Or(f.MediaType, prev.MediaType)
+	f.Final = cmp.Or(f.Final, prev.Final)
 }
 
 // settleRobots turns a fetch of robots.txt into a policy.

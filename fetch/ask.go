@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -105,9 +106,7 @@ func (a *Ask) requestHeader(userAgent string) http.Header {
 
 func (a *Ask) isConditional() bool {
 	from := a.Prev.Final
-	if from == "" {
-		from = a.Prev.URL
-	}
+	from = cmp.Or(from, a.Prev.URL)
 	return a.Copied && from == a.url.String() && (a.Prev.ETag != "" || a.Prev.LastModified != "")
 }
 

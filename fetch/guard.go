@@ -179,8 +179,7 @@ func (g *Guard) checkEmbedded(addr netip.Addr) error {
 			return &BlockedError{Host: addr.String(), Why: "it is no address of the NAT64 prefix " + p.String() + ", below which it lies"}
 		}
 		if err := g.CheckAddr(v4); err != nil {
-			var blocked *BlockedError
-			if errors.As(err, &blocked) {
+			if blocked, ok := errors.AsType[*BlockedError](err); ok {
 				blocked.Host, blocked.Why = addr.String(), "it stands for "+v4.String()+", and "+blocked.Why
 			}
 			return err
@@ -242,8 +241,7 @@ func (g *Guard) Resolve(ctx context.Context, host string) ([]netip.Addr, error) 
 	}
 	for _, a := range addrs {
 		if err := g.CheckAddr(a); err != nil {
-			var blocked *BlockedError
-			if errors.As(err, &blocked) {
+			if blocked, ok := errors.AsType[*BlockedError](err); ok {
 				blocked.Host = host + " (" + a.String() + ")"
 			}
 			return nil, err
@@ -278,8 +276,7 @@ func resolveHost(ctx context.Context, r Resolver, host string) ([]netip.Addr, er
 // resolver asks for both kinds of addresses and says so too if one question failed and the other one
 // was answered with nothing. The failure is temporary, the absence is not.
 func findFailure(ctx context.Context, r Resolver, host string, err error) error {
-	var dns *net.DNSError
-	if !errors.As(err, &dns) || !dns.IsNotFound {
+	if dns, ok := errors.AsType[*net.DNSError](err); !ok || !dns.IsNotFound {
 		return err
 	}
 	for _, network := range []string{"ip4", "ip6"} {

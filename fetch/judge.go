@@ -103,8 +103,7 @@ func judgeError(err error) AskResult {
 	case errors.As(err, &op) && (op.Op == "local error" || op.Op == "remote error"): // as crypto/tls calls an alert
 		return AskResult{Outcome: TLSFailed, Detail: "the TLS connection failed: " + protocol.ClipBytes(withoutAddresses(op), 150)}
 	}
-	var asked *url.Error
-	if errors.As(err, &asked) {
+	if asked, ok := errors.AsType[*url.Error](err); ok {
 		err = asked.Err
 	}
 	return AskResult{Outcome: Unreachable, Detail: protocol.ClipBytes(connectionProblem(err), 200)}
@@ -174,8 +173,7 @@ func isTimeout(err error) bool {
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) {
 		return true
 	}
-	var asked *url.Error
-	if errors.As(err, &asked) { // it would answer for what it wraps, and looks only one deep
+	if asked, ok := errors.AsType[*url.Error](err); ok { // it would answer for what it wraps, and looks only one deep
 		err = asked.Err
 	}
 	var timed interface{ Timeout() bool }

@@ -275,12 +275,7 @@ func matchRobots(pattern, path string) bool {
 
 // allowsAll reports that no rule forbids anything.
 func (r *robotsRules) allowsAll() bool {
-	for _, rule := range r.rules {
-		if !rule.allow {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(r.rules, func(rule robotsRule) bool { return !rule.allow })
 }
 
 // ourPaths are the fixed paths that we request, for which a [Robots] keeps the policy.

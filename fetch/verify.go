@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
+	"crypto/x509/pkix"
 	"errors"
 	"slices"
 	"sync"
@@ -120,10 +121,5 @@ func (c *chainCache) storeIntermediate(found [][]*x509.Certificate, now time.Tim
 
 // hasNameConstraints reports that a certificate limits the names below it.
 func hasNameConstraints(c *x509.Certificate) bool {
-	for _, e := range c.Extensions {
-		if e.Id.String() == nameConstraints {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.Extensions, func(e pkix.Extension) bool { return e.Id.String() == nameConstraints })
 }

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"math"
 
@@ -16,9 +17,7 @@ const maxCounts = 20
 // at most 1,000). A query without words and filters explores everything. The
 // error is as of [Index.Search].
 func (x *Index) Explore(ctx context.Context, q query.Query, fields []string, limit int) (map[string][]view.Count, error) {
-	if limit == 0 {
-		limit = maxCounts
-	}
+	limit = cmp.Or(limit, maxCounts)
 	if limit < 1 || limit > maxExplored {
 		return nil, &query.Error{Message: "a limit out of range", Help: "ask for 1 to 1,000 values of a field"}
 	}

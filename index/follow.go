@@ -452,8 +452,7 @@ func (x *Index) Compact(ctx context.Context) error {
 		}
 		return x.awaitRemoval(ctx, l)
 	})
-	var damage *damage.Error
-	if errors.As(err, &damage) {
+	if damage, ok := errors.AsType[*damage.Error](err); ok {
 		select {
 		case x.damages <- damage: // Run makes the index again
 		default:

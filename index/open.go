@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -90,9 +91,7 @@ const maxSiblings = 8
 // Dir.2, …). In each case the index is empty at first, the log gets one line, and [Index.Run] fills
 // the index from the log. So Open fails only when the directory cannot be written.
 func Open(ctx context.Context, o Options) (*Index, error) {
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	analyzer, err := tokens.NewAnalyzer()
 	if err != nil {
 		return nil, fmt.Errorf("open index: %w", err)

@@ -116,8 +116,8 @@ func (x *Index) withSnapshot(f func(v *view.View, seq uint64) error) error {
 		}
 		return f(v, seq)
 	})
-	var damage *damage.Error
-	if !errors.As(err, &damage) {
+	damage, ok := errors.AsType[*damage.Error](err)
+	if !ok {
 		return err
 	}
 	select {

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -24,9 +25,7 @@ type SimilarService struct {
 // 100), best first. It is empty for an unknown host. Hosts are compared document by document, and
 // each is listed once.
 func (x *Index) Similar(ctx context.Context, host string, limit int) ([]SimilarService, error) {
-	if limit == 0 {
-		limit = 10
-	}
+	limit = cmp.Or(limit, 10)
 	if limit < 1 || limit > query.MaxLimit {
 		return nil, &query.Error{Message: "a limit out of range", Help: "ask for 1 to 100 services"}
 	}

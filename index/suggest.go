@@ -44,9 +44,7 @@ type Suggestion struct {
 // uses up the places of another: a fifth of the limit is reserved for each kind that has enough. An
 // empty text has no completions.
 func (x *Index) Suggest(ctx context.Context, typed string, limit int, kinds ...string) ([]Suggestion, error) {
-	if limit == 0 {
-		limit = 10
-	}
+	limit = cmp.Or(limit, 10)
 	if limit < 1 || limit > query.MaxLimit {
 		return nil, &query.Error{Query: typed, Message: fmt.Sprintf("a limit of %d", limit), Help: fmt.Sprintf("ask for 1 to %d suggestions", query.MaxLimit)}
 	}

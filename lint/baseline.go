@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -80,10 +81,7 @@ func (b *Baseline) Len() int { return len(b.known) }
 
 // Write writes the baseline as indented JSON in a fixed order, so that its changes can be reviewed.
 func (b *Baseline) Write(w io.Writer) error {
-	file := baselineFile{Version: baselineVersion, Findings: []acceptedFinding{}}
-	for e := range b.known {
-		file.Findings = append(file.Findings, e)
-	}
+	file := baselineFile{Version: baselineVersion, Findings: slices.AppendSeq([]acceptedFinding{}, maps.Keys(b.known))}
 	slices.SortFunc(file.Findings, func(a, b acceptedFinding) int {
 		return cmp.Or(cmp.Compare(a.Input, b.Input), cmp.Compare(a.Pointer, b.Pointer), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Message, b.Message))
 	})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path/filepath"
 	"regexp"
+	"slices"
 
 	"gazetteer/document"
 	"gazetteer/protocol"
@@ -122,12 +123,7 @@ var others = []struct {
 // byNames recognizes a format by member names. root may be nil.
 func byNames(names map[string]bool, root *protocol.Node) Guess {
 	has := func(all ...string) bool {
-		for _, name := range all {
-			if !names[name] {
-				return false
-			}
-		}
-		return true
+		return !slices.ContainsFunc(all, func(name string) bool { return !names[name] })
 	}
 	guess := func(kind document.Kind) Guess {
 		g := guessOf(kind)

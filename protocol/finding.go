@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -95,15 +96,5 @@ var DefaultLimits = Limits{Bytes: 262144, Depth: 64, Members: 5000, Number: 32, 
 // OrDefault returns l with each zero member replaced by its default.
 func (l Limits) OrDefault() Limits {
 	d := DefaultLimits
-	set := func(p *int, v int) {
-		if *p == 0 {
-			*p = v
-		}
-	}
-	set(&l.Bytes, d.Bytes)
-	set(&l.Depth, d.Depth)
-	set(&l.Members, d.Members)
-	set(&l.Number, d.Number)
-	set(&l.Findings, d.Findings)
-	return l
+	return Limits{cmp.Or(l.Bytes, d.Bytes), cmp.Or(l.Depth, d.Depth), cmp.Or(l.Members, d.Members), cmp.Or(l.Number, d.Number), cmp.Or(l.Findings, d.Findings)}
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -259,10 +260,7 @@ func (f *Follower) judgeOldHost(ctx context.Context, c *change, text []byte) err
 	if c.visited = !h.Visited.IsZero(); !c.visited {
 		return nil
 	}
-	in := conformance.Input{}
-	for _, f := range h.Fetches {
-		in.Fetches = append(in.Fetches, f)
-	}
+	in := conformance.Input{Fetches: slices.Collect(maps.Values(h.Fetches))}
 	for r, err := range f.store.List(ctx, store.DocumentsOf(c.host), "") {
 		if store.Damaged(r, err) {
 			continue

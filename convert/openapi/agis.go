@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -229,7 +230,7 @@ func (b *agisBuilder) noteOmissions(without []string) {
 	case namesAndTypes, notedOnce:
 		b.notes.Add(nil, "schemas are cut to the names and types of parameters to keep the document small")
 	}
-	if names := slices.DeleteFunc(wording.SortedKeys(b.api.common), func(key string) bool {
+	if names := slices.DeleteFunc(slices.Sorted(maps.Keys(b.api.common)), func(key string) bool {
 		return b.detail < namesAndTypes && !strings.HasPrefix(key, "header ")
 	}); len(names) > 0 {
 		b.notes.Add(nil, "optional parameters that nearly all operations have are left out: "+someOf(names))
@@ -281,7 +282,7 @@ func (b *agisBuilder) addDescription(root *protocol.Node, name string) {
 }
 
 func (b *agisBuilder) fillVocabulary(n *protocol.Node, verbs map[string]bool, name string) {
-	tree.Put(n, "declared_verbs", tree.Strings(wording.SortedKeys(verbs)...))
+	tree.Put(n, "declared_verbs", tree.Strings(slices.Sorted(maps.Keys(verbs))...))
 	var tags []string
 	for _, i := range b.written {
 		if t := b.api.operations[i].tags; len(t) > 0 { // appendix B: tags[0]

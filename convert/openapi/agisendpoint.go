@@ -405,9 +405,7 @@ func (b *agisBuilder) addErrors(e *protocol.Node, op *operation, noun []string, 
 			continue
 		}
 		description := wording.Shorten(wording.DropInstruction(wording.FirstSentence(wording.StripMarkup(r.description))), 120)
-		if description == "" {
-			description = "Answered with HTTP status " + r.status
-		}
+		description = cmp.Or(description, "Answered with HTTP status "+r.status)
 		add(name, description)
 	}
 	if len(list.Items) == 0 {

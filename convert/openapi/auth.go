@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 	"strings"
@@ -74,9 +75,7 @@ func (b *aiBuilder) requestedSchemes() []string {
 	whole := b.api.root.Member("security")
 	for _, op := range b.chosen {
 		requirement := op.node.Member("security")
-		if requirement == nil {
-			requirement = whole
-		}
+		requirement = cmp.Or(requirement, whole)
 		for _, item := range requirement.Elements() {
 			for _, m := range tree.Members(item) {
 				out = append(out, m.Key)

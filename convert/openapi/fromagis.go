@@ -79,9 +79,7 @@ func (b *descriptionBuilder) buildDescription() *protocol.Node {
 	tree.Put(root, "openapi", tree.String("3.1.0"))
 	info := tree.Put(root, "info", tree.Object())
 	title := wording.OneLine(b.options.Name)
-	if title == "" {
-		title = wording.OneLine(b.doc.Service)
-	}
+	title = cmp.Or(title, wording.OneLine(b.doc.Service))
 	if title == "" {
 		b.notes.Add(tree.Put(info, "title", tree.String("Service")), "the document does not name the service")
 	} else {

@@ -66,8 +66,7 @@ func Read(r io.Reader) iter.Seq2[string, error] {
 			}
 			if name := nameOf(line); name != "" {
 				host, wrong := fetch.CheckHost(name)
-				var why *fetch.HostError
-				if errors.As(wrong, &why) {
+				if why, ok := errors.AsType[*fetch.HostError](wrong); ok {
 					wrong = &LineError{number, why}
 				}
 				if !yield(host, wrong) {

@@ -152,9 +152,7 @@ func textValue(n *protocol.Node, text string) value { return value{n, text} }
 // that of from, or of to for an addition.
 func (c *comparison) addChange(kind Kind, operation string, from, to value) {
 	place := from.node
-	if place == nil {
-		place = to.node
-	}
+	place = cmp.Or(place, to.node)
 	c.addAt(kind, operation, place, from, to)
 }
 

@@ -3,6 +3,7 @@ package diff
 import (
 	"math/big"
 	"regexp"
+	"slices"
 	"strings"
 
 	"gazetteer/protocol"
@@ -67,12 +68,7 @@ func (c *comparison) compareLimits(operation string, na, nb *protocol.Node) {
 }
 
 func indexRate(rates []rate, match func(rate) bool) int {
-	for i, r := range rates {
-		if match(r) {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(rates, match)
 }
 
 func (c *comparison) compareRates(operation string, x, y rate) {

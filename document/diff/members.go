@@ -108,12 +108,7 @@ func kindOfMember(name string, a, b *protocol.Node) Kind {
 func isBool(n *protocol.Node) bool { return n != nil && n.Kind == protocol.Bool }
 
 func containsAny(s string, parts ...string) bool {
-	for _, part := range parts {
-		if strings.Contains(s, part) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(s, part) })
 }
 
 // hasPrefix reports whether each text that is there begins so, and one is.

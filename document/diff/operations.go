@@ -73,9 +73,7 @@ func (c *comparison) compareNames(p pair) {
 	for i, n := range p.a.nameNodes {
 		if !strings.EqualFold(n.Str(), p.b.nameNodes[i].Str()) {
 			place := n
-			if place == nil {
-				place = p.a.node
-			}
+			place = cmp.Or(place, p.a.node)
 			c.addAt(OperationRenamed, p.a.name, place, textValue(p.a.node, p.a.name), textValue(p.b.node, p.b.name))
 			return
 		}

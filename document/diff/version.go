@@ -184,9 +184,7 @@ func newSummaryMethod(n *protocol.Node, names counter) *operation {
 	word := n
 	if n.Kind == protocol.Object {
 		word = n.Member("name")
-		if word == nil {
-			word = n.Member("method")
-		}
+		word = cmp.Or(word, n.Member("method"))
 	}
 	verb := strings.ToUpper(strings.TrimSpace(word.Str()))
 	return &operation{name: verb, key: names.nextName(verb), node: n, verb: verb, nameNodes: []*protocol.Node{word}, unnamed: []string{"name", "method"}}

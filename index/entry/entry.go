@@ -165,12 +165,7 @@ func ActText(o *document.Operation) string {
 
 // containsWord reports whether word is one of the words of text, in any case.
 func containsWord(text, word string) bool {
-	for w := range strings.FieldsSeq(text) {
-		if strings.EqualFold(w, word) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(strings.Fields(text), func(w string) bool { return strings.EqualFold(w, word) })
 }
 
 // whatText returns the description of the operation's purpose.

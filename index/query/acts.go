@@ -519,10 +519,5 @@ func endsSomething(words []string, i int) bool {
 	if i == 0 && class&effect.End != 0 && class&(Reading|effect.Commit) == 0 && english.Lookup(w).Verb {
 		return true
 	}
-	for _, verb := range english.VerbsOf(w) {
-		if effect.Of(verb) == effect.End {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(english.VerbsOf(w), func(verb string) bool { return effect.Of(verb) == effect.End })
 }

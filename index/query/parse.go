@@ -1,6 +1,7 @@
 package query
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -276,9 +277,7 @@ func (q Query) Canonical() (Query, error) {
 	fail := func(at int, message, help string) (Query, error) {
 		return Query{}, &Error{Query: q.Words, Offset: at, Message: message, Help: help}
 	}
-	if q.Limit == 0 {
-		q.Limit = defaultLimit
-	}
+	q.Limit = cmp.Or(q.Limit, defaultLimit)
 	words := countFields(q.Text()) + len(q.Without)
 	length := utf8.RuneCountInString(q.Text())
 	for _, w := range q.Without {

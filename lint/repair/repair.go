@@ -1,6 +1,7 @@
 package repair
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -118,9 +119,7 @@ func (t *trial) keepImproving(repairs []Repair) {
 		edits = append(edits, m.Edits...)
 	}
 	base := t.best
-	if base == nil {
-		base = t.before
-	}
+	base = cmp.Or(base, t.before)
 	if text, err := protocol.ApplyEdits(t.before.text, edits); err == nil {
 		if after := t.readText(text); after.isBetterThan(base) {
 			t.best, t.kept = after, append(t.kept, repairs...)

@@ -2,6 +2,7 @@ package agis
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"gazetteer/protocol"
 )
@@ -52,10 +53,5 @@ func (c *checker) checkTexts(n *protocol.Node) {
 }
 
 func isASCII(s string) bool {
-	for i := range len(s) {
-		if s[i] >= 0x80 {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
 }

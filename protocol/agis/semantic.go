@@ -130,12 +130,8 @@ func clipText(text string) string {
 // runs.
 func mayBeInternal(text string) bool {
 	text = strings.ToLower(text)
-	for _, word := range []string{"row", "record", "entr", "tuple", "document", "statement", "quer", "transaction", "procedure", "internal"} {
-		if strings.Contains(text, word) {
-			return true
-		}
-	}
-	return false
+	words := []string{"row", "record", "entr", "tuple", "document", "statement", "quer", "transaction", "procedure", "internal"}
+	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(text, word) })
 }
 
 var (

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -92,11 +93,7 @@ func AppendCanonical(b []byte, v any) []byte { return appendValue(b, v, true) }
 func appendValue(b []byte, v any, canonical bool) []byte {
 	switch v := v.(type) {
 	case map[string]any:
-		names := make([]string, 0, len(v))
-		for name := range v {
-			names = append(names, name)
-		}
-		slices.Sort(names)
+		names := slices.Sorted(maps.Keys(v))
 		b = append(b, '{')
 		for i, name := range names {
 			if i > 0 {

@@ -1,6 +1,7 @@
 package conversion
 
 import (
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -8,7 +9,6 @@ import (
 
 	"gazetteer/protocol"
 	"gazetteer/protocol/tree"
-	"gazetteer/protocol/wording"
 )
 
 // References resolves the $ref members of one document. References that lead out of the document
@@ -25,7 +25,7 @@ func NewReferences(root *protocol.Node) *References {
 }
 
 // Unresolved lists, in order, the references that Resolve could not find in the document.
-func (r *References) Unresolved() []string { return wording.SortedKeys(r.unresolved) }
+func (r *References) Unresolved() []string { return slices.Sorted(maps.Keys(r.unresolved)) }
 
 // maxChain is how many references in a row are followed before they count as a cycle.
 const maxChain = 8

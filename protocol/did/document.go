@@ -117,13 +117,10 @@ func (d Document) KeyAt(t time.Time) (ed25519.PublicKey, error) {
 // for authentication or assertion.
 func (d Document) Vouches(key ed25519.PublicKey) bool {
 	want := FormatMultikey(key)
-	for _, m := range d.VerificationMethod {
-		if m.PublicKeyMultibase == want && m.Controller == d.ID && m.Revoked == "" &&
-			(slices.Contains(d.Authentication, m.ID) || slices.Contains(d.AssertionMethod, m.ID)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(d.VerificationMethod, func(m VerificationMethod) bool {
+		return m.PublicKeyMultibase == want && m.Controller == d.ID && m.Revoked == "" &&
+			(slices.Contains(d.Authentication, m.ID) || slices.Contains(d.AssertionMethod, m.ID))
+	})
 }
 
 // Inbox returns the endpoint of the first service of type A2AInbox in document order, and "" if the

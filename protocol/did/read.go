@@ -33,8 +33,7 @@ func ParseDocument(text []byte, asked string) (Document, error) {
 		return Document{}, &Error{CodeDocument, message, help}
 	}
 	root, err := protocol.ReadJSON(text, documentLimits)
-	var syntax *protocol.SyntaxError
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[*protocol.SyntaxError](err); ok {
 		return refuse("the DID document cannot be read: "+syntax.Error(), "publish one JSON object of at most 64 KiB")
 	}
 	if err != nil {

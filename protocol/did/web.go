@@ -225,12 +225,9 @@ func isLabel(label string) bool {
 	if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' {
 		return false
 	}
-	for _, c := range []byte(label) {
-		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(label, func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-'
+	})
 }
 
 // isNumber implements the "ends in a number" rule of the WHATWG URL standard.

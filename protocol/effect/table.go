@@ -2,6 +2,8 @@ package effect
 
 import (
 	_ "embed"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 
@@ -125,9 +127,7 @@ func (t *tables) addInflections() {
 			verbs = append(verbs, verb)
 		}
 	}
-	for verb := range t.particles {
-		verbs = append(verbs, verb)
-	}
+	verbs = slices.AppendSeq(verbs, maps.Keys(t.particles))
 	for _, verb := range verbs {
 		t.inflections[verb] = inflection{verb, base}
 	}

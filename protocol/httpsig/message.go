@@ -26,9 +26,7 @@ func FromRequest(r *http.Request, body []byte) Message {
 		Header: r.Header, Body: body,
 	}
 	m.Method = cmp.Or(m.Method, http.MethodGet)
-	if m.Authority == "" {
-		m.Authority = r.URL.Host
-	}
+	m.Authority = cmp.Or(m.Authority, r.URL.Host)
 	if m.Scheme == "" {
 		m.Scheme = "http"
 		if r.TLS != nil {

@@ -3,6 +3,7 @@ package mcp
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"reflect"
 	"slices"
@@ -12,7 +13,6 @@ import (
 	"gazetteer/protocol"
 	"gazetteer/protocol/agis"
 	"gazetteer/protocol/conversion"
-	"gazetteer/protocol/wording"
 )
 
 // vectors are the cases of testdata/vectors.json.
@@ -65,7 +65,7 @@ func around(endpoints []json.RawMessage) []byte {
 	}
 	return fmt.Appendf(nil, `{"agis":"1.0","service":"S","agtp":"agtp://s.example","description":"d","version":"1",
 		"vocabulary":{"declared_verbs":[%s],"domain":"d"},"endpoints":[%s]}`,
-		`"`+strings.Join(wording.SortedKeys(verbs), `","`)+`"`, strings.Join(list, ","))
+		`"`+strings.Join(slices.Sorted(maps.Keys(verbs)), `","`)+`"`, strings.Join(list, ","))
 }
 
 type toolsList struct {

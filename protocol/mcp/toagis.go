@@ -3,6 +3,7 @@ package mcp
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -266,7 +267,7 @@ func (b *documentBuilder) writeTree() *protocol.Node {
 	if b.bare {
 		b.notes.Add(nil, "schemas are cut to the names and types of parameters to keep the document small")
 	}
-	tree.Put(vocabulary, "declared_verbs", tree.Strings(wording.SortedKeys(verbs)...))
+	tree.Put(vocabulary, "declared_verbs", tree.Strings(slices.Sorted(maps.Keys(verbs))...))
 	b.notes.Add(tree.Put(vocabulary, "domain", tree.String(strings.ReplaceAll(conversion.NamespaceOf(name), "-", " "))), "name the field of business")
 	b.notes.Add(tree.Put(vocabulary, "namespace", tree.String(conversion.NamespaceOf(name))), "it qualifies the verbs in headers")
 	tree.Put(root, "endpoints", list)
@@ -384,10 +385,5 @@ func withinLimits(n *protocol.Node, depth int) bool {
 	if depth > protocol.DefaultLimits.Depth-8 || len(n.Items) > protocol.DefaultLimits.Members || n.Kind == protocol.Number && len(n.Text) > conversion.MaxLiteral {
 		return false
 	}
-	for _, item := range n.Items {
-		if len(item.Key) > 1000 || !withinLimits(item, depth+1) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(n.Items, func(item *protocol.Node) bool { return len(item.Key) > 1000 || !withinLimits(item, depth+1) })
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"gazetteer/protocol"
@@ -250,13 +251,5 @@ func sameEndpoints(text []byte, before *protocol.Node) bool {
 
 // equalTrees reports whether two values are equal, order included.
 func equalTrees(a, b *protocol.Node) bool {
-	if a.Kind != b.Kind || a.Text != b.Text || a.Key != b.Key || len(a.Items) != len(b.Items) {
-		return false
-	}
-	for i := range a.Items {
-		if !equalTrees(a.Items[i], b.Items[i]) {
-			return false
-		}
-	}
-	return true
+	return a.Kind == b.Kind && a.Text == b.Text && a.Key == b.Key && slices.EqualFunc(a.Items, b.Items, equalTrees)
 }

@@ -2,7 +2,6 @@ package wording
 
 import (
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -339,14 +338,4 @@ func MostFrequent(texts []string) string {
 		}
 	}
 	return best
-}
-
-// SortedKeys returns the keys of a set in order.
-func SortedKeys(set map[string]bool) []string {
-	out := make([]string, 0, len(set))
-	for k := range set {
-		out = append(out, k)
-	}
-	slices.Sort(out)
-	return out
 }

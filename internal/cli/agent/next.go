@@ -29,8 +29,7 @@ func missingFiles(paths ...string) []string {
 // sent the request twice), or if the key is from an earlier attempt whose request may still be in
 // progress.
 func (a *verbs) removeRefusedKeys(ctx context.Context, c *cli.Client, airID string, refused error, made []string) error {
-	var no *cli.RefusedError
-	if !errors.As(refused, &no) || no.Code == "" || no.Status >= 500 {
+	if no, ok := errors.AsType[*cli.RefusedError](refused); !ok || no.Code == "" || no.Status >= 500 {
 		return refused
 	}
 	keys, err := fetchKeys(ctx, c, airID)

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"crypto/ed25519"
 	"fmt"
 	"net/http"
@@ -59,9 +60,7 @@ func (r *recoverFlags) formatFile() string {
 func (a *verbs) recoverAgent(c *cobra.Command, server *cli.Client, k *keyring, r *recoverFlags) error {
 	ctx := c.Context()
 	path := r.file
-	if path == "" {
-		path = k.recoveryPath()
-	}
+	path = cmp.Or(path, k.recoveryPath())
 	f, err := keyfile.Open(path)
 	if err != nil {
 		return keyError(err, path)

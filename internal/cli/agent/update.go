@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -109,7 +110,7 @@ func (a *verbs) updateAgent(c *cobra.Command, server *cli.Client, k *keyring, u 
 		return cli.WriteJSONText(a.Out, raw)
 	}
 	a.PrintField("agent", airID)
-	for _, member := range sortedKeys(body) {
+	for _, member := range slices.Sorted(maps.Keys(body)) {
 		a.PrintField("changed", member)
 	}
 	if u.addRecovery {
@@ -159,15 +160,6 @@ func requireRelay(ctx context.Context, server *cli.Client) error {
 		return exit.Usagef("--inbox here: this registry has no inboxes (relay.enabled is false there): name an inbox elsewhere with --inbox https://…, or leave --inbox out; the operator can switch the relay on")
 	}
 	return err
-}
-
-func sortedKeys(m map[string]any) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // addOtherEndpoints adds the agent's endpoints of other types to the named endpoints, because the

@@ -3,7 +3,6 @@ package search
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -284,7 +283,7 @@ func squattingRemark(ctx context.Context, c *cli.Client, s answer.Service) (stri
 	}
 	var n answer.Namespace
 	if _, err := c.GetJSON(ctx, "/api/v1/namespaces/"+url.PathEscape(s.Namespace), &n); err != nil {
-		if e := (*exit.Error)(nil); errors.As(err, &e) && e.Code == exit.NotFound {
+		if isNotFound(err) {
 			return "", nil // its document is not indexed yet
 		}
 		return "", err

@@ -146,14 +146,15 @@ func listNames(ctx context.Context, c *cli.Client, list, member string) []string
 	return names
 }
 
+func isNotFound(err error) bool {
+	e, ok := errors.AsType[*exit.Error](err)
+	return ok && e.Code == exit.NotFound
+}
+
 // explainUnknownHost adds similar hosts and the next commands to the error of an unknown host. A host
 // that is known and not shown has a reason of its own.
 func (a *verbs) explainUnknownHost(ctx context.Context, c *cli.Client, host string, err error) error {
-	var e *exit.Error
-	if !errors.As(err, &e) || e.Code != exit.NotFound {
-		return err
-	}
-	if !strings.HasPrefix(err.Error(), "nothing is known of") {
+	if !isNotFound(err) || !strings.HasPrefix(err.Error(), "nothing is known of") {
 		return err
 	}
 	hosts := listNames(ctx, c, "services", "host")
@@ -169,8 +170,7 @@ func (a *verbs) explainUnknownHost(ctx context.Context, c *cli.Client, host stri
 
 // explainUnresolved adds similar names to the error of an unknown name.
 func explainUnresolved(ctx context.Context, c *cli.Client, a *verbs, id string, err error) error {
-	var e *exit.Error
-	if !errors.As(err, &e) || e.Code != exit.NotFound {
+	if !isNotFound(err) {
 		return err
 	}
 	namespace, verb, qualified := strings.Cut(id, ".")
