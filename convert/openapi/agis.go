@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"gazetteer/protocol"
@@ -131,13 +130,8 @@ func (b *agisBuilder) reduceDetail(size int) {
 func (b *agisBuilder) simplifyRejected(findings []protocol.Finding) bool {
 	changed := map[int]conversion.Simplification{}
 	for _, f := range findings {
-		rest, ok := strings.CutPrefix(f.Pointer, "/endpoints/")
-		if !ok {
-			continue
-		}
-		number, _, _ := strings.Cut(rest, "/")
-		i, err := strconv.Atoi(number)
-		if err != nil || i >= len(b.written) {
+		i, ok := conversion.IndexIn("/endpoints/", f)
+		if !ok || i >= len(b.written) {
 			continue
 		}
 		op := b.written[i]
@@ -161,8 +155,7 @@ func (b *agisBuilder) writeTree() *protocol.Node {
 	b.taken = wording.PathSet{}
 	b.written = nil
 
-	root := tree.Object()
-	tree.Put(root, "agis", tree.String("1.0"))
+	root := tree.Object("agis", "1.0")
 	name, guessed := b.serviceName()
 	if service := tree.Put(root, "service", tree.String(name)); guessed {
 		b.notes.Add(service, "the description has no title; name the service")
@@ -257,28 +250,17 @@ func (b *agisBuilder) serviceName() (name string, guessed bool) {
 
 func (b *agisBuilder) addAddress(root *protocol.Node, name string) {
 	host := conversion.HostOf(b.options.URL, serverURL(b.api.servers))
-	if host != "" {
-		n := tree.Put(root, "agtp", tree.String("agtp://"+host))
-		b.notes.Add(n, "from the address of the service; AGTP may be served elsewhere")
-		return
+	why := "from the address of the service; AGTP may be served elsewhere"
+	if host == "" {
+		host, why = strings.ReplaceAll(conversion.NamespaceOf(name), "_", "-")+".example", "no address is known; write the host of the service"
 	}
-	n := tree.Put(root, "agtp", tree.String("agtp://"+strings.ReplaceAll(conversion.NamespaceOf(name), "_", "-")+".example"))
-	b.notes.Add(n, "no address is known; write the host of the service")
+	b.notes.Add(tree.Put(root, "agtp", tree.String("agtp://"+host)), why)
 }
 
 // addDescription adds description and version.
 func (b *agisBuilder) addDescription(root *protocol.Node, name string) {
-	description := wording.Shorten(b.api.description, 300)
-	if description == "" {
-		b.notes.Add(tree.Put(root, "description", tree.String("Operations of "+name)), "the description has none; say in a sentence what the service is for")
-	} else {
-		tree.Put(root, "description", tree.String(description))
-	}
-	if b.api.version == "" {
-		b.notes.Add(tree.Put(root, "version", tree.String("1.0.0")), "the description has no version")
-		return
-	}
-	tree.Put(root, "version", tree.String(b.api.version))
+	b.notes.Put(root, "description", wording.Shorten(b.api.description, 300), "Operations of "+name, "the description has none; say in a sentence what the service is for")
+	b.notes.Put(root, "version", b.api.version, "1.0.0", "the description has no version")
 }
 
 func (b *agisBuilder) fillVocabulary(n *protocol.Node, verbs map[string]bool, name string) {

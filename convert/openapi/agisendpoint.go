@@ -232,16 +232,13 @@ func (b *agisBuilder) buildInput(op *operation, path wording.Path, names map[str
 	for _, s := range path.Segments {
 		if name := strings.Trim(s, "{}"); s[0] == '{' && !described[name] {
 			described[name] = true
-			n := tree.Object()
-			tree.Put(n, "type", tree.String("string"))
+			n := tree.Object("type", "string")
 			b.notes.Add(add(name, n, true), "the description does not declare this parameter of the path")
 		}
 	}
 	b.addBody(op, properties, add, c)
 
-	input := tree.Object()
-	tree.Put(input, "type", tree.String("object"))
-	tree.Put(input, "properties", properties)
+	input := tree.Object("type", "object", "properties", properties)
 	if len(required) > 0 {
 		tree.Put(input, "required", tree.Strings(required...))
 	}
@@ -336,8 +333,7 @@ func (b *agisBuilder) addOutput(e *protocol.Node, op *operation, c conversion.Si
 	success := op.successResponse()
 	status, schema := success.status, success.schema
 	object := func() *protocol.Node {
-		n := tree.Object()
-		tree.Put(n, "type", tree.String("object"))
+		n := tree.Object("type", "object")
 		return n
 	}
 	switch {
@@ -383,8 +379,7 @@ func (b *agisBuilder) addErrors(e *protocol.Node, op *operation, noun []string, 
 			return
 		}
 		seen[name] = true
-		n := tree.Object()
-		tree.Put(n, "name", tree.String(name))
+		n := tree.Object("name", name)
 		if b.detail < namesAndTypes {
 			tree.Put(n, "description", tree.String(description))
 		}

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"gazetteer/protocol"
@@ -99,20 +98,17 @@ func (b *aiBuilder) simplifyRejected(findings []protocol.Finding) bool {
 	plainly := false
 	for _, f := range findings {
 		bad := f.Severity == protocol.Error || f.Code == "AI904" || f.Code == "AI316"
-		rest, ok := strings.CutPrefix(f.Pointer, "/capabilities/")
+		i, ok := conversion.IndexIn("/capabilities/", f)
 		switch {
 		case !bad:
 		case !ok:
 			plainly = true
-		default:
-			number, _, _ := strings.Cut(rest, "/")
-			if i, err := strconv.Atoi(number); err == nil && i < len(b.written) && b.levels[b.written[i]] < conversion.LeftOut {
-				next := conversion.PlainContract // first generic texts, then omission
-				if b.levels[b.written[i]] == conversion.PlainContract {
-					next = conversion.LeftOut
-				}
-				changed[b.written[i]] = next
+		case i < len(b.written) && b.levels[b.written[i]] < conversion.LeftOut:
+			next := conversion.PlainContract // first generic texts, then omission
+			if b.levels[b.written[i]] == conversion.PlainContract {
+				next = conversion.LeftOut
 			}
+			changed[b.written[i]] = next
 		}
 	}
 	maps.Copy(b.levels, changed)
@@ -127,8 +123,7 @@ func (b *aiBuilder) writeTree() *protocol.Node {
 	b.notes = &conversion.Notes{}
 	b.schemas = newSchemaWriter(b.api, namesAndTypes, b.notes)
 	b.written, b.ids = nil, map[string]bool{}
-	root := tree.Object()
-	tree.Put(root, "aiendpoint", tree.String("1.0"))
+	root := tree.Object("aiendpoint", "1.0")
 	b.addService(root)
 	list := tree.Put(root, "capabilities", tree.Array())
 	var without []string

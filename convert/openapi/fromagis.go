@@ -75,29 +75,17 @@ type descriptionBuilder struct {
 type component struct{ schema, block *protocol.Node }
 
 func (b *descriptionBuilder) buildDescription() *protocol.Node {
-	root := tree.Object()
-	tree.Put(root, "openapi", tree.String("3.1.0"))
+	root := tree.Object("openapi", "3.1.0")
 	info := tree.Put(root, "info", tree.Object())
-	title := wording.OneLine(b.options.Name)
-	title = cmp.Or(title, wording.OneLine(b.doc.Service))
-	if title == "" {
-		b.notes.Add(tree.Put(info, "title", tree.String("Service")), "the document does not name the service")
-	} else {
-		tree.Put(info, "title", tree.String(title))
-	}
+	title := cmp.Or(wording.OneLine(b.options.Name), wording.OneLine(b.doc.Service))
+	b.notes.Put(info, "title", title, "Service", "the document does not name the service")
 	if b.doc.Description != "" {
 		tree.Put(info, "description", tree.String(b.doc.Description))
 	}
-	if b.doc.ServiceVersion != "" {
-		tree.Put(info, "version", tree.String(b.doc.ServiceVersion))
-	} else {
-		b.notes.Add(tree.Put(info, "version", tree.String("1.0.0")), "the document has no version")
-	}
+	b.notes.Put(info, "version", b.doc.ServiceVersion, "1.0.0", "the document has no version")
 	b.addServer(root)
 	if domain := b.doc.Vocabulary.Domain; domain != "" {
-		tag := tree.Object()
-		tree.Put(tag, "name", tree.String(domain))
-		tree.Put(root, "tags", tree.Array(tag))
+		tree.Put(root, "tags", tree.Array(tree.Object("name", domain)))
 	}
 	paths := tree.Put(root, "paths", tree.Object())
 	left := 0
@@ -260,21 +248,14 @@ func (b *descriptionBuilder) addSemantic(operation *protocol.Node, e agis.Endpoi
 
 // addInput adds the parameters and the body of an operation.
 func (b *descriptionBuilder) addInput(operation *protocol.Node, e agis.Endpoint, method string, parameters []agis.Parameter) {
-	header := tree.Object()
-	tree.Put(header, "name", tree.String(methodHeader))
-	tree.Put(header, "in", tree.String("header"))
-	tree.Put(header, "required", tree.Bool(true))
-	schema := tree.Put(header, "schema", tree.Object())
-	tree.Put(schema, "type", tree.String("string"))
-	tree.Put(schema, "enum", tree.Strings(strings.ToUpper(e.Method)))
+	schema := tree.Object("type", "string", "enum", tree.Strings(strings.ToUpper(e.Method)))
+	header := tree.Object("name", methodHeader, "in", "header", "required", true, "schema", schema)
 	list := tree.Put(operation, "parameters", tree.Array(header))
 
 	input := b.doc.Resolve(e.Input, e.Input)
 	properties, inPath := input.Member("properties"), map[string]bool{}
 	add := func(name, in string, required bool) {
-		p := tree.Object()
-		tree.Put(p, "name", tree.String(name))
-		tree.Put(p, "in", tree.String(in))
+		p := tree.Object("name", name, "in", in)
 		if required {
 			tree.Put(p, "required", tree.Bool(true))
 		}
@@ -283,8 +264,7 @@ func (b *descriptionBuilder) addInput(operation *protocol.Node, e agis.Endpoint,
 		}
 		property := properties.Member(name)
 		if property == nil {
-			s := tree.Put(p, "schema", tree.Object())
-			tree.Put(s, "type", tree.String("string"))
+			tree.Put(p, "schema", tree.Object("type", "string"))
 		} else {
 			tree.Put(p, "schema", b.copySchema(property, e.Input))
 		}
@@ -353,8 +333,7 @@ func withoutProperties(schema *protocol.Node, out map[string]bool) *protocol.Nod
 func (b *descriptionBuilder) addResponses(operation *protocol.Node, e agis.Endpoint) {
 	responses := tree.Put(operation, "responses", tree.Object())
 	good := tree.Put(responses, "200", tree.Object())
-	description := cmp.Or(e.Semantic.Outcome, "OK")
-	tree.Put(good, "description", tree.String(description))
+	tree.Put(good, "description", tree.String(cmp.Or(e.Semantic.Outcome, "OK")))
 	if output := b.doc.Resolve(e.Output, e.Output); tree.IsKind(output, protocol.Object) && len(output.Items) > 0 {
 		putJSON(good, b.copySchema(e.Output, e.Output))
 	}
@@ -370,15 +349,12 @@ func (b *descriptionBuilder) addResponses(operation *protocol.Node, e agis.Endpo
 			lines = append(lines, c.Name)
 		}
 	}
-	failed := tree.Put(responses, "4XX", tree.Object())
-	tree.Put(failed, "description", tree.String(strings.Join(lines, "\n")))
-	tree.Put(failed, "x-agis-errors", tree.Strings(names...))
+	tree.Put(responses, "4XX", tree.Object("description", strings.Join(lines, "\n"), "x-agis-errors", tree.Strings(names...)))
 }
 
 // putJSON adds a JSON body with that schema to a request or a response.
 func putJSON(to, schema *protocol.Node) {
-	media := tree.Put(tree.Put(to, "content", tree.Object()), "application/json", tree.Object())
-	tree.Put(media, "schema", schema)
+	tree.Put(to, "content", tree.Object("application/json", tree.Object("schema", schema)))
 }
 
 // copySchema copies a schema for OpenAPI: references lead to components, and members that would give

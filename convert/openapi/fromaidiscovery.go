@@ -52,15 +52,10 @@ type descriptionWriter struct{ doc *aidiscovery.Document }
 // writeDescription describes the capabilities as operations with distinct paths: a number after #
 // distinguishes capabilities with the same endpoint.
 func (s *descriptionWriter) writeDescription(o conversion.Options) *protocol.Node {
-	root := tree.Object()
-	tree.Put(root, "openapi", tree.String("3.1.0"))
-	info := tree.Put(root, "info", tree.Object())
-	tree.Put(info, "title", tree.String(s.doc.Service.Name))
-	tree.Put(info, "description", tree.String(s.doc.Service.Description))
+	root := tree.Object("openapi", "3.1.0")
+	tree.Put(root, "info", tree.Object("title", s.doc.Service.Name, "description", s.doc.Service.Description))
 	if server := s.serviceAddress(o); server != "" {
-		entry := tree.Object()
-		tree.Put(entry, "url", tree.String(server))
-		tree.Put(root, "servers", tree.Array(entry))
+		tree.Put(root, "servers", tree.Array(tree.Object("url", server)))
 	}
 	paths := tree.Put(root, "paths", tree.Object())
 	for i, c := range s.doc.Capabilities {
@@ -116,10 +111,7 @@ func endpointPath(c aidiscovery.Capability) string {
 }
 
 func (s *descriptionWriter) writeOperation(c aidiscovery.Capability) *protocol.Node {
-	op := tree.Object()
-	tree.Put(op, "operationId", tree.String(c.ID))
-	tree.Put(op, "summary", tree.String(c.Description))
-	tree.Put(op, "tags", tree.Strings(s.doc.Service.Category...))
+	op := tree.Object("operationId", c.ID, "summary", c.Description, "tags", tree.Strings(s.doc.Service.Category...))
 	parameters, body := tree.Array(), tree.Object()
 	var required []string
 	inPath := aidiscovery.PathParams(c.Endpoint)
@@ -144,49 +136,27 @@ func (s *descriptionWriter) writeOperation(c aidiscovery.Capability) *protocol.N
 	}
 	tree.Put(op, "parameters", parameters)
 	if len(body.Items) > 0 {
-		schema := tree.Object()
-		tree.Put(schema, "type", tree.String("object"))
-		tree.Put(schema, "properties", body)
-		tree.Put(schema, "required", tree.Strings(required...))
-		tree.Put(op, "requestBody", jsonContent(schema))
+		schema := tree.Object("type", "object", "properties", body, "required", tree.Strings(required...))
+		putJSON(tree.Put(op, "requestBody", tree.Object()), schema)
 	}
 	tree.Put(op, "responses", s.writeResponses(c, len(inPath) > 0))
 	return op
 }
 
 func openAPIParameter(in string, p aidiscovery.NamedParam) *protocol.Node {
-	n := tree.Object()
-	tree.Put(n, "name", tree.String(p.Name))
-	tree.Put(n, "in", tree.String(in))
-	tree.Put(n, "required", tree.Bool(p.Required || in == "path"))
-	tree.Put(n, "schema", conversion.ParamSchema(p.Param))
-	return n
-}
-
-// jsonContent wraps a schema as the content of a request or response.
-func jsonContent(schema *protocol.Node) *protocol.Node {
-	n := tree.Object()
-	media := tree.Object()
-	tree.Put(media, "schema", schema)
-	content := tree.Put(n, "content", tree.Object())
-	tree.Put(content, "application/json", media)
+	n := tree.Object("name", p.Name, "in", in, "required", p.Required || in == "path", "schema", conversion.ParamSchema(p.Param))
 	return n
 }
 
 // writeResponses returns the responses that the document lets a caller expect.
 func (s *descriptionWriter) writeResponses(c aidiscovery.Capability, inPath bool) *protocol.Node {
 	n := tree.Object()
-	answer := tree.Object()
+	answer := tree.Put(n, "200", tree.Object())
 	if c.Returns != "" {
-		schema := tree.Object()
-		tree.Put(schema, "description", tree.String(c.Returns))
-		answer = jsonContent(schema)
+		putJSON(answer, tree.Object("description", c.Returns))
 	}
-	tree.Put(n, "200", answer)
 	failure := func(status, description string) {
-		f := tree.Object()
-		tree.Put(f, "description", tree.String(description))
-		tree.Put(n, status, f)
+		tree.Put(n, status, tree.Object("description", description))
 	}
 	if len(c.Params) > 0 {
 		failure("400", "A parameter is missing or has a value that is not allowed")

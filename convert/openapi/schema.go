@@ -114,8 +114,7 @@ func (s *schemaWriter) writeReference(n *protocol.Node, ref string, depth int) *
 		}
 		return s.writeObject(target, depth)
 	}
-	out := tree.Object()
-	tree.Put(out, "$ref", tree.String("#/schemas/"+s.nameOf(target, ref)))
+	out := tree.Object("$ref", "#/schemas/"+s.nameOf(target, ref))
 	return out
 }
 

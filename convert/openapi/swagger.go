@@ -30,8 +30,7 @@ func swaggerServers(root *protocol.Node) *protocol.Node {
 	if address == "" {
 		return nil
 	}
-	entry := tree.Object()
-	tree.Put(entry, "url", tree.String(address))
+	entry := tree.Object("url", address)
 	return tree.Array(entry)
 }
 
@@ -158,9 +157,6 @@ func formSchema(fields []parameter) *protocol.Node {
 			required = append(required, f.name)
 		}
 	}
-	out := tree.Object()
-	tree.Put(out, "type", tree.String("object"))
-	tree.Put(out, "properties", properties)
-	tree.Put(out, "required", tree.Strings(required...))
+	out := tree.Object("type", "object", "properties", properties, "required", tree.Strings(required...))
 	return out
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"gazetteer/protocol"
+	"gazetteer/protocol/tree"
 )
 
 // Notes collects reviews while a tree is built and its nodes have no pointers yet. The zero value
@@ -18,6 +19,15 @@ type note struct {
 // Add asks for a review of a node; nil means the whole document.
 func (n *Notes) Add(at *protocol.Node, message string) {
 	n.list = append(n.list, note{at, message})
+}
+
+// Put adds a text to an object; in place of an empty one, a guess that asks for a review.
+func (n *Notes) Put(object *protocol.Node, name, text, guess, why string) {
+	if text != "" {
+		tree.Put(object, name, tree.String(text))
+		return
+	}
+	n.Add(tree.Put(object, name, tree.String(guess)), why)
 }
 
 // Reviews sets the pointers of all nodes below root and returns the reviews in the order of the

@@ -2,6 +2,8 @@ package conversion
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 
 	"gazetteer/protocol"
 	"gazetteer/protocol/agis"
@@ -42,6 +44,15 @@ func DescribeFirstError(findings []protocol.Finding, err error) string {
 		}
 	}
 	return fmt.Sprint(err)
+}
+
+// IndexIn returns the index of the element of a list that a finding is about; list is the pointer of the
+// list with a slash. It reports false for a finding about something else.
+func IndexIn(list string, f protocol.Finding) (int, bool) {
+	rest, ok := strings.CutPrefix(f.Pointer, list)
+	number, _, _ := strings.Cut(rest, "/")
+	i, err := strconv.Atoi(number)
+	return i, ok && err == nil
 }
 
 // IntentCodes are the warnings that a generic intent avoids.

@@ -42,8 +42,7 @@ func FromAGIS(text []byte, o conversion.Options) (conversion.Output, error) {
 	if worst, _ := protocol.Worst(findings); worst == protocol.Error {
 		w.notes.Add(nil, "the AGIS document breaks its draft: "+conversion.DescribeFirstError(findings, nil))
 	}
-	root := tree.Object()
-	tree.Put(root, "tools", tools)
+	root := tree.Object("tools", tools)
 	reviews := w.notes.Reviews(root)
 	return conversion.Output{Text: append(protocol.WriteJSON(root, "  "), '\n'), Reviews: reviews}, nil
 }
@@ -71,7 +70,7 @@ func (w *toolWriter) claimNames() {
 // not legal (AGIS §6.2).
 func declaredToolName(e agis.Endpoint) string {
 	name := e.Semantic.MCPToolName
-	if name == "" || len(name) > maxToolName || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
+	if !isLegalToolName(name) {
 		return ""
 	}
 	return name
@@ -154,8 +153,7 @@ func requireObjectType(schema *protocol.Node) *protocol.Node {
 	if schema.Member("type").Str() == "object" {
 		return schema
 	}
-	out := tree.Object()
-	tree.Put(out, "type", tree.String("object"))
+	out := tree.Object("type", "object")
 	for _, m := range schema.Items {
 		if m.Key != "type" {
 			out.Items = append(out.Items, m)

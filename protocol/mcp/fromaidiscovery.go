@@ -33,8 +33,7 @@ func FromAIDiscovery(text []byte, o conversion.Options) (conversion.Output, erro
 	for _, c := range doc.Capabilities {
 		tools.Items = append(tools.Items, capabilityTool(c, o, &notes, taken))
 	}
-	root := tree.Object()
-	tree.Put(root, "tools", tools)
+	root := tree.Object("tools", tools)
 	reviews := notes.Reviews(root)
 	return conversion.Output{Text: append(protocol.WriteJSON(root, "  "), '\n'), Reviews: reviews}, nil
 }
@@ -62,9 +61,7 @@ func capabilityTool(c aidiscovery.Capability, o conversion.Options, notes *conve
 			required = append(required, p.Name)
 		}
 	}
-	input := tree.Put(tool, "inputSchema", tree.Object())
-	tree.Put(input, "type", tree.String("object"))
-	tree.Put(input, "properties", properties)
+	input := tree.Put(tool, "inputSchema", tree.Object("type", "object", "properties", properties))
 	if len(required) > 0 {
 		tree.Put(input, "required", tree.Strings(required...))
 	}
@@ -78,11 +75,8 @@ func capabilityTool(c aidiscovery.Capability, o conversion.Options, notes *conve
 func addMethodHints(tool *protocol.Node, method string) {
 	switch method {
 	case "GET", "HEAD":
-		hints := tree.Put(tool, "annotations", tree.Object())
-		tree.Put(hints, "readOnlyHint", tree.Bool(true))
+		tree.Put(tool, "annotations", tree.Object("readOnlyHint", true))
 	case "PUT", "DELETE":
-		hints := tree.Put(tool, "annotations", tree.Object())
-		tree.Put(hints, "readOnlyHint", tree.Bool(false))
-		tree.Put(hints, "idempotentHint", tree.Bool(true))
+		tree.Put(tool, "annotations", tree.Object("readOnlyHint", false, "idempotentHint", true))
 	}
 }

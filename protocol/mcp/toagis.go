@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"gazetteer/protocol"
@@ -178,13 +177,8 @@ func (b *documentBuilder) reduceSize(size int) {
 func (b *documentBuilder) simplifyRejected(findings []protocol.Finding) bool {
 	changed := map[*tool]conversion.Simplification{}
 	for _, f := range findings {
-		rest, ok := strings.CutPrefix(f.Pointer, "/endpoints/")
-		if !ok {
-			continue
-		}
-		number, _, _ := strings.Cut(rest, "/")
-		i, err := strconv.Atoi(number)
-		if err != nil || i >= len(b.written) {
+		i, ok := conversion.IndexIn("/endpoints/", f)
+		if !ok || i >= len(b.written) {
 			continue
 		}
 		t := b.written[i]
@@ -229,8 +223,7 @@ func (t *tool) describeRejection() string {
 func (b *documentBuilder) writeTree() *protocol.Node {
 	b.notes, b.written = &conversion.Notes{}, nil
 	b.taken, b.names = wording.PathSet{}, map[string]bool{}
-	root := tree.Object()
-	tree.Put(root, "agis", tree.String("1.0"))
+	root := tree.Object("agis", "1.0")
 	name := wording.Shorten(wording.OneLine(b.options.Name), 100)
 	host := conversion.HostOf(b.options.URL)
 	guessed := name == ""
@@ -308,12 +301,12 @@ func (b *documentBuilder) addSemantic(e *protocol.Node, t *tool, noun []string) 
 		n.Tier, n.Confidence = "reversible", "0.8"
 	}
 	idempotent := safe || hints.Member("idempotentHint").True()
-	intent, asIs := generic, false
-	if t.care < conversion.PlainIntent {
-		intent, asIs = b.chooseIntent(t, generic)
+	intent, guessed := generic, true
+	if t.care < conversion.PlainIntent { // the description, if it is one sentence in the third person
+		intent, guessed = wording.IntentOf(t.verb, t.description, generic)
 	}
 	s := tree.Put(e, "semantic", wording.SemanticBlock(intent, n, idempotent))
-	if !asIs {
+	if guessed {
 		b.notes.Add(s.Member("intent"), "written from the name of the tool; say what the caller wants")
 	}
 	b.notes.Add(s.Member("outcome"), "a general sentence; say what is true after success")
@@ -328,13 +321,6 @@ func isLegalToolName(name string) bool {
 	return name != "" && len(name) <= maxToolName && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == ""
 }
 
-// chooseIntent returns the description as the intent if it is one sentence in the third person;
-// asIs reports that.
-func (b *documentBuilder) chooseIntent(t *tool, generic string) (intent string, asIs bool) {
-	intent, guessed := wording.IntentOf(t.verb, t.description, generic)
-	return intent, !guessed
-}
-
 // addContract writes input, output and errors.
 func (b *documentBuilder) addContract(e *protocol.Node, t *tool, noun []string) {
 	tree.Put(e, "input", b.copySchema(t, t.node.Member("inputSchema")))
@@ -343,17 +329,14 @@ func (b *documentBuilder) addContract(e *protocol.Node, t *tool, noun []string) 
 	if output == nil {
 		b.notes.Add(n, "the tool does not say what it answers")
 	}
-	failure := tree.Object()
-	tree.Put(failure, "name", tree.String("invalid_"+wording.ErrorNoun(noun)+"_request"))
-	tree.Put(failure, "description", tree.String("The service did not carry out the request"))
+	failure := tree.Object("name", "invalid_"+wording.ErrorNoun(noun)+"_request", "description", "The service did not carry out the request")
 	b.notes.Add(tree.Put(e, "errors", tree.Array(failure)), "tools name no errors; list what can go wrong")
 }
 
 // copySchema copies a schema (C.3(c)), or its outline if readers would reject the copy.
 func (b *documentBuilder) copySchema(t *tool, n *protocol.Node) *protocol.Node {
 	if !tree.IsKind(n, protocol.Object) || len(n.Items) == 0 {
-		out := tree.Object()
-		tree.Put(out, "type", tree.String("object"))
+		out := tree.Object("type", "object")
 		if n != nil {
 			tree.Put(out, "properties", tree.Object())
 		}
@@ -362,8 +345,7 @@ func (b *documentBuilder) copySchema(t *tool, n *protocol.Node) *protocol.Node {
 	if t.care < conversion.PlainContract && !b.bare && withinLimits(n, 1) {
 		return tree.Clone(n)
 	}
-	out := tree.Object()
-	tree.Put(out, "type", tree.String("object"))
+	out := tree.Object("type", "object")
 	properties := tree.Put(out, "properties", tree.Object())
 	refs := conversion.NewReferences(n)
 	for _, m := range tree.Members(n.Member("properties")) {

@@ -56,8 +56,7 @@ func (c *contractBuilder) buildSemantic(item entry, there bool) (*protocol.Node,
 
 // buildInput builds the JSON Schema of the parameters.
 func (c *contractBuilder) buildInput(item entry, there bool) (*protocol.Node, error) {
-	n := tree.Object()
-	tree.Put(n, "type", tree.String("object"))
+	n := tree.Object("type", "object")
 	s := schemaBuilder{contractBuilder: c, schema: n, properties: tree.Object()}
 	if there && item.value != nil {
 		if err := s.addEntries(item.value, true); err != nil {
@@ -72,8 +71,7 @@ func (c *contractBuilder) buildInput(item entry, there bool) (*protocol.Node, er
 			continue
 		}
 		if s.properties.Member(name) == nil {
-			p := tree.Object()
-			tree.Put(p, "type", tree.String("string"))
+			p := tree.Object("type", "string")
 			c.Add(tree.Put(s.properties, name, p), "the path has this parameter, the input did not; its type is a guess")
 		}
 		s.addRequired(name)
@@ -84,8 +82,7 @@ func (c *contractBuilder) buildInput(item entry, there bool) (*protocol.Node, er
 
 // buildOutput builds the JSON Schema of the answer.
 func (c *contractBuilder) buildOutput(item entry, there bool) (*protocol.Node, error) {
-	n := tree.Object()
-	tree.Put(n, "type", tree.String("object"))
+	n := tree.Object("type", "object")
 	s := schemaBuilder{contractBuilder: c, schema: n, properties: tree.Object()}
 	if !there || item.value == nil {
 		c.Add(n, "the answer is not known: "+c.why)
@@ -140,9 +137,7 @@ func (c *contractBuilder) addErrorCondition(list *protocol.Node, e entry) error 
 		list.Items = append(list.Items, tree.String(e.name))
 		return nil
 	}
-	n := tree.Object()
-	tree.Put(n, "name", tree.String(e.name))
-	tree.Put(n, "description", tree.String(description))
+	n := tree.Object("name", e.name, "description", description)
 	list.Items = append(list.Items, n)
 	return nil
 }
@@ -290,8 +285,7 @@ func (s *schemaBuilder) buildNested(v *entryValue) (*protocol.Node, error) {
 			return s.buildValue(v)
 		}
 	}
-	n := tree.Object()
-	tree.Put(n, "type", tree.String("object"))
+	n := tree.Object("type", "object")
 	inner := schemaBuilder{contractBuilder: s.contractBuilder, schema: n, properties: tree.Object()}
 	if err := inner.addEntries(v, false); err != nil {
 		return nil, err
@@ -357,8 +351,7 @@ func (s *schemaBuilder) setItemsType(n *protocol.Node, words string) {
 			}
 		}
 		if len(fields) > 0 && words != "array" {
-			items := tree.Put(n, "items", tree.Object())
-			tree.Put(items, "type", tree.String("object"))
+			items := tree.Put(n, "items", tree.Object("type", "object"))
 			s.Add(items, "that "+protocol.Quote(words)+" are objects is a guess")
 			return
 		}

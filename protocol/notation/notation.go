@@ -101,8 +101,7 @@ func (r *treeBuilder) addHeader(root, endpoints *protocol.Node) {
 		}
 	}
 	add("agis", tree.String("1.0"), "the notation names no version of AGIS; 1.0 is the only one")
-	service := cmp.Or(r.o.Name, "Unnamed service")
-	add("service", tree.String(service), "the notation names no service")
+	add("service", tree.String(cmp.Or(r.o.Name, "Unnamed service")), "the notation names no service")
 	add("agtp", tree.String(agtpAddress(r.o.URL)), "the notation names no AGTP address")
 	root.Items = append(added, root.Items...)
 	if n := root.Member("agis"); n.Kind == protocol.Number {
@@ -125,8 +124,7 @@ func (r *treeBuilder) addHeader(root, endpoints *protocol.Node) {
 
 // agtpAddress derives the AGTP address of a service from its URL.
 func agtpAddress(url string) string {
-	host := cmp.Or(urlHost(url), "service.example.com")
-	return "agtp://" + host
+	return "agtp://" + cmp.Or(urlHost(url), "service.example.com")
 }
 
 // urlHost returns the host of an address or of a text that is a host, and "" for anything else.
@@ -259,9 +257,7 @@ func scalarNode(text string, quoted bool) *protocol.Node {
 
 // addEndpoint appends one endpoint.
 func (r *treeBuilder) addEndpoint(endpoints *protocol.Node, item entry) error {
-	e := tree.Object()
-	tree.Put(e, "method", tree.String(item.name))
-	tree.Put(e, "path", tree.String(item.path))
+	e := tree.Object("method", item.name, "path", item.path)
 	blocks := map[string]entry{}
 	elided := false
 	if item.value != nil {

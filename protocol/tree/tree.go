@@ -35,8 +35,22 @@ func Array(items ...*protocol.Node) *protocol.Node {
 	return &protocol.Node{Kind: protocol.Array, Items: items}
 }
 
-// Object returns an object without members. Add them with [Put].
-func Object() *protocol.Node { return &protocol.Node{Kind: protocol.Object} }
+// Object returns an object with these members: names alternate with values, which are strings, bools
+// or nodes. [Put] adds others.
+func Object(members ...any) *protocol.Node {
+	n := &protocol.Node{Kind: protocol.Object}
+	for i := 0; i+1 < len(members); i += 2 {
+		switch name := members[i].(string); v := members[i+1].(type) {
+		case string:
+			Put(n, name, String(v))
+		case bool:
+			Put(n, name, Bool(v))
+		default:
+			Put(n, name, v.(*protocol.Node))
+		}
+	}
+	return n
+}
 
 // Put appends a member to an object and returns the member. The name must be
 // new to the object.

@@ -480,13 +480,9 @@ func Verb(name, sentence, httpMethod string) string {
 
 // SemanticBlock builds the semantic declaration of an endpoint.
 func SemanticBlock(intent string, n VerbClass, idempotent bool) *protocol.Node {
-	s := tree.Object()
-	tree.Put(s, "intent", tree.String(intent))
-	tree.Put(s, "actor", tree.String("agent"))
-	tree.Put(s, "outcome", tree.String(n.Outcome))
-	tree.Put(s, "capability", tree.String(n.capability))
-	tree.Put(s, "confidence_guidance", tree.Number(n.Confidence))
-	tree.Put(s, "impact_tier", tree.String(n.Tier))
-	tree.Put(s, "is_idempotent", tree.Bool(idempotent))
+	s := tree.Object(
+		"intent", intent, "actor", "agent", "outcome", n.Outcome, "capability", n.capability,
+		"confidence_guidance", tree.Number(n.Confidence), "impact_tier", n.Tier, "is_idempotent", idempotent,
+	)
 	return s
 }
