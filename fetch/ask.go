@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/tls"
@@ -174,7 +175,7 @@ func (w *Connection) Send(ctx context.Context, a *Ask, get Get) AskResult {
 	}
 	w.exchange = x
 	begun := time.Now()
-	body, err := get(withConnection(ctx, w), a.url.String(), a.requestHeader(w.transport.userAgent))
+	body, err := get(context.WithValue(ctx, connectionKey{}, w), a.url.String(), a.requestHeader(w.transport.o.UserAgent))
 	took := time.Since(begun) + w.spent
 	w.exchange, w.spent = nil, 0
 
@@ -186,15 +187,15 @@ func (w *Connection) Send(ctx context.Context, a *Ask, get Get) AskResult {
 	f.WireBytes += x.wireBytes
 	a.Header, a.TLS = x.header, x.tls
 	a.Made = Made{
-		At: w.transport.now().Add(-took), URL: a.url.String(), Status: x.status, Remote: x.remote, Took: Millis(took.Milliseconds()),
+		At: w.transport.o.Now().Add(-took), URL: a.url.String(), Status: x.status, Remote: x.remote, Took: Millis(took.Milliseconds()),
 		WireBytes: x.wireBytes, Conditional: a.isConditional(),
 	}
 	a.Lost = x.lost
-	if w.transport.made != nil {
+	if w.transport.o.Made != nil {
 		if a.Lost != nil {
-			w.transport.made(*a.Lost)
+			w.transport.o.Made(*a.Lost)
 		}
-		w.transport.made(a.Made)
+		w.transport.o.Made(a.Made)
 	}
 	if err != nil {
 		return judgeError(err)
@@ -203,8 +204,8 @@ func (w *Connection) Send(ctx context.Context, a *Ask, get Get) AskResult {
 		f.Final = final
 	}
 	f.MediaType = protocol.ClipBytes(x.header.Get("Content-Type"), 200)
-	f.RetryAfter = parseRetryAfter(x.header.Get("Retry-After"), w.transport.now())
-	f.Fresh = parseFreshness(x.header, w.transport.now())
+	f.RetryAfter = parseRetryAfter(x.header.Get("Retry-After"), w.transport.o.Now())
+	f.Fresh = parseFreshness(x.header, w.transport.o.Now())
 	if isRedirect(x.status) {
 		return w.transport.followRedirect(a, x.header.Get("Location"))
 	}
@@ -213,7 +214,7 @@ func (w *Connection) Send(ctx context.Context, a *Ask, get Get) AskResult {
 		return end
 	}
 	if x.wasCut { // the last line may be a part of one: half a rule is another rule
-		body = body[:lastLineEnd(body)]
+		body = body[:bytes.LastIndexAny(body, "\r\n")+1] // whole lines alone
 	}
 	f.Bytes, f.Body = int64(len(body)), body
 	if end.Outcome == OK {
@@ -235,8 +236,3 @@ type Made struct {
 
 // ConnectionTLS describes the TLS connection of the last answer, nil without one.
 func (a *Ask) ConnectionTLS() *TLS { return describeTLS(a.TLS) }
-
-// lastLineEnd returns where the last whole line of text ends.
-func lastLineEnd(text []byte) int {
-	return strings.LastIndexAny(string(text), "\r\n") + 1
-}

@@ -27,27 +27,17 @@ const (
 // time. It keeps nothing between calls, so the caller must limit how often it is called. Its
 // methods may be called from any goroutine.
 type Client struct {
-	transport     *Transport
-	locks         hostLocks
-	now           func() time.Time
-	session       time.Duration
-	maxCrawlDelay time.Duration
-	retries       int
+	transport *Transport
+	locks     hostLocks
 }
 
 // New returns a client. It starts nothing and opens no connection yet.
 func New(o Options) (*Client, error) {
-	if err := o.setDefaults(); err != nil {
-		return nil, fmt.Errorf("fetch client: %w", err)
-	}
 	t, err := NewTransport(o)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("fetch client: %w", err)
 	}
-	return &Client{
-		transport: t, locks: hostLocks{hosts: map[string]*hostLock{}}, now: o.Now,
-		session: o.SessionTimeout, maxCrawlDelay: o.MaxCrawlDelay, retries: o.Retries,
-	}, nil
+	return &Client{transport: t, locks: hostLocks{hosts: map[string]*hostLock{}}}, nil
 }
 
 // An Answer is the result of asking for one document. Outcome and Detail say how it ended, Body is
@@ -103,11 +93,11 @@ func (c *Client) Document(ctx context.Context, kind document.Kind, address strin
 	if kind == "" {
 		kind = wellKnownKind(address)
 	}
-	inTime, cancel := context.WithTimeout(ctx, c.session)
+	inTime, cancel := context.WithTimeout(ctx, c.transport.o.SessionTimeout)
 	defer cancel()
 	v := c.newVisit()
 	defer v.leaveHost()
-	a, end := c.transport.NewAskFor(string(kind), address, c.now())
+	a, end := c.transport.NewAskFor(string(kind), address, c.transport.o.Now())
 	answer := v.fetchDocument(inTime, a, end)
 	if err := contextError(ctx); err != nil {
 		return Answer{}, err
@@ -153,14 +143,14 @@ func (c *Client) Host(ctx context.Context, host string) ([]Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	inTime, cancel := context.WithTimeout(ctx, c.session)
+	inTime, cancel := context.WithTimeout(ctx, c.transport.o.SessionTimeout)
 	defer cancel()
 	v := c.newVisit()
 	defer v.leaveHost()
 	ai, summary := v.fetchAI(inTime, name), v.fetchWellKnown(inTime, document.AGISSummary, name)
 	answers := []Answer{ai, summary}
 	if address := linkedAGIS(name, summary, ai); address != "" {
-		a, end := c.transport.NewAskFor(string(document.AGIS), address, c.now())
+		a, end := c.transport.NewAskFor(string(document.AGIS), address, c.transport.o.Now())
 		answers = append(answers, v.fetchDocument(inTime, a, end))
 	}
 	if err := contextError(ctx); err != nil {
@@ -252,7 +242,7 @@ func (c *Client) newVisit() *visit {
 // fetchWellKnown fetches the document at the path of a kind.
 func (v *visit) fetchWellKnown(ctx context.Context, kind document.Kind, host string) Answer {
 	format, _ := document.FormatOf(kind)
-	return v.fetchDocument(ctx, NewAsk(string(kind), host, format.WellKnown, v.c.now()), AskResult{})
+	return v.fetchDocument(ctx, NewAsk(string(kind), host, format.WellKnown, v.c.transport.o.Now()), AskResult{})
 }
 
 // fetchDocument follows an ask to its end, unless it has already ended.
@@ -261,7 +251,7 @@ func (v *visit) fetchDocument(ctx context.Context, a *Ask, end AskResult) Answer
 		end = v.settleAsk(ctx, a)
 	}
 	answer := Answer{
-		Fetch: a.Fetch, Header: a.Header, Hops: a.Hops, TLS: describeTLS(a.TLS), ask: a, end: end, now: v.c.now(),
+		Fetch: a.Fetch, Header: a.Header, Hops: a.Hops, TLS: describeTLS(a.TLS), ask: a, end: end, now: v.c.transport.o.Now(),
 	}
 	if a.Fetch.Body != nil {
 		answer.Digest = document.Digest(a.Fetch.Body)
@@ -296,7 +286,7 @@ func (v *visit) settleAsk(ctx context.Context, a *Ask) AskResult {
 
 // shouldRetry reports whether a request is repeated, and after which pause.
 func (v *visit) shouldRetry(a *Ask, end AskResult, tries int) (time.Duration, bool) {
-	if end.Outcome != ServerError || tries >= v.c.retries {
+	if end.Outcome != ServerError || tries >= v.c.transport.o.Retries {
 		return 0, false
 	}
 	pause := firstRetryPause
@@ -318,14 +308,14 @@ func (v *visit) checkRobots(ctx context.Context, a *Ask) AskResult {
 	}
 	policy := v.policies[a.Host]
 	if policy == nil {
-		r := a.Robots(v.c.now())
+		r := a.Robots(v.c.transport.o.Now())
 		end := v.settleAsk(ctx, r)
 		r.Fetch.Outcome, r.Fetch.Detail = end.Outcome, end.Detail
 		if r.Host == a.Host && r.Unreachable(end) {
 			v.silent[a.Host] = end
 			return end
 		}
-		policy = JudgeRobots(r.Fetch, v.c.now(), v.c.maxCrawlDelay)
+		policy = JudgeRobots(r.Fetch, v.c.transport.o.Now(), v.c.transport.o.MaxCrawlDelay)
 		v.policies[a.Host] = policy
 	}
 	if allowed, _, why := policy.Allows(a.Path()); !allowed {
@@ -337,7 +327,7 @@ func (v *visit) checkRobots(ctx context.Context, a *Ask) AskResult {
 // enterHost moves the visit to a host: it waits for its turn there and opens a connection, or waits
 // out the Crawl-delay. The result is set when time has run out.
 func (v *visit) enterHost(ctx context.Context, host string) AskResult {
-	late := AskResult{Outcome: Timeout, Detail: "the visit took longer than " + v.c.session.String()}
+	late := AskResult{Outcome: Timeout, Detail: "the visit took longer than " + v.c.transport.o.SessionTimeout.String()}
 	if ctx.Err() != nil {
 		return late
 	}

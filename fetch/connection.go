@@ -43,7 +43,7 @@ func (t *Transport) NewConnection(host string) *Connection {
 // Connect connects to one of the addresses that [Transport.Resolve] returned, and the connection
 // then stays with it. It may take a share of the connect timeout. The result is set on failure.
 func (w *Connection) Connect(ctx context.Context, addr netip.Addr, share int) AskResult {
-	ctx, cancel := context.WithTimeout(ctx, w.transport.connectTimeout/time.Duration(max(share, 1)))
+	ctx, cancel := context.WithTimeout(ctx, w.transport.o.ConnectTimeout/time.Duration(max(share, 1)))
 	defer cancel()
 	w.addr = addr
 	begun := time.Now()
@@ -91,7 +91,7 @@ func (w *Connection) roundTrip(ctx context.Context, asked *http.Request) (*http.
 					continue // the host has seen nothing of it
 				}
 				took := time.Since(begun)
-				x.lost = &Made{At: w.transport.now().Add(-took), URL: asked.URL.String(), Remote: x.remote, Took: Millis(took.Milliseconds())}
+				x.lost = &Made{At: w.transport.o.Now().Add(-took), URL: asked.URL.String(), Remote: x.remote, Took: Millis(took.Milliseconds())}
 				continue
 			}
 			return nil, nil, err
@@ -154,7 +154,7 @@ func (w *Connection) connect(ctx context.Context, asked *http.Request) (*openCon
 		return nil, &phaseError{"tls", err}
 	}
 	l := &openConn{conn: conn, raw: raw, port: port}
-	l.in = &idleReader{from: conn, raw: raw, idle: w.transport.idleTimeout}
+	l.in = &idleReader{from: conn, raw: raw, idle: w.transport.o.IdleTimeout}
 	l.head = &headReader{in: bufio.NewReaderSize(l.in, headBytes)}
 	l.reader = bufio.NewReaderSize(l.head, bufferBytes)
 	w.line = l
@@ -163,11 +163,11 @@ func (w *Connection) connect(ctx context.Context, asked *http.Request) (*openCon
 
 // dialPort connects within the timeout.
 func (w *Connection) dialPort(ctx context.Context, port string) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, w.transport.connectTimeout)
+	ctx, cancel := context.WithTimeout(ctx, w.transport.o.ConnectTimeout)
 	defer cancel()
-	dial, name := w.transport.dial, w.host
-	if w.addr.IsValid() && w.transport.guard != nil {
-		dial, name = w.transport.guard.dialer.DialContext, w.addr.String()
+	dial, name := w.transport.o.Dial, w.host
+	if w.addr.IsValid() && w.transport.o.Guard != nil {
+		dial, name = w.transport.o.Guard.dialer.DialContext, w.addr.String()
 	}
 	raw, err := dial(ctx, "tcp", net.JoinHostPort(name, port))
 	if err != nil {
@@ -180,7 +180,7 @@ func (w *Connection) dialPort(ctx context.Context, port string) (net.Conn, error
 func (t *Transport) handshakeTLS(ctx context.Context, raw net.Conn, host string) (*tls.Conn, error) {
 	config := t.tls.Clone()
 	config.ServerName = host
-	deadline := time.Now().Add(t.tlsTimeout)
+	deadline := time.Now().Add(t.o.TLSTimeout)
 	if end, ok := ctx.Deadline(); ok && end.Before(deadline) {
 		deadline = end
 	}

@@ -40,7 +40,7 @@ type GuardOptions struct {
 	// (RFC 6052): 64:ff9b::/96 and its like, of 32, 40, 48, 56, 64 or 96 bits. An
 	// address below one may be dialed when the IPv4 address inside it may be.
 	NAT64 []string
-	// Resolver defaults to the machine's name servers: see [NewResolver].
+	// Resolver defaults to the machine's name servers, without waiting long for a silent one.
 	Resolver Resolver
 }
 
@@ -79,7 +79,7 @@ func NewGuard(o GuardOptions) (*Guard, error) {
 		o.Ports = []uint16{443}
 	}
 	if o.Resolver == nil {
-		o.Resolver = NewResolver(resolverTimeout)
+		o.Resolver = newResolver(resolverTimeout, new(net.Dialer).DialContext)
 	}
 	deny, err := parseNetworks(o.Deny)
 	if err != nil {

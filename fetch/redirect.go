@@ -76,7 +76,7 @@ func (t *Transport) parseTarget(base *url.URL, location string) (*url.URL, AskRe
 		}
 		return bad("the address %.100q: %v", location, err)
 	}
-	if !portAllowed(u.Port(), t.ports) {
+	if !portAllowed(u.Port(), t.o.Ports) {
 		return bad("port %s of the address %.100q is not requested", u.Port(), location)
 	}
 	port := u.Port()

@@ -12,14 +12,9 @@ import (
 // name server, would fail every lookup.
 const resolverTimeout = 2 * time.Second
 
-// NewResolver returns a resolver that asks the name servers of this machine (resolv.conf, with its
+// newResolver returns a resolver that asks the name servers of this machine (resolv.conf, with its
 // attempts and, where it is shorter, its timeout) and gives up on a server that is silent for this
-// long.
-func NewResolver(patience time.Duration) *net.Resolver {
-	return newResolver(patience, new(net.Dialer).DialContext)
-}
-
-// newResolver is NewResolver with another way to reach name servers.
+// long. dial reaches the name servers.
 func newResolver(patience time.Duration, dial func(ctx context.Context, network, address string) (net.Conn, error)) *net.Resolver {
 	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
 		ctx, cancel := context.WithTimeout(ctx, patience)

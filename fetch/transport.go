@@ -106,16 +106,8 @@ func (o *Options) setDefaults() error {
 // reads the whole body, so its answer is complete or an error: nothing is cut silently. It is an
 // http.RoundTripper for the requests of [Connection.Send], and may be shared.
 type Transport struct {
-	guard     *Guard // nil when dial takes its place
-	dial      func(ctx context.Context, network, addr string) (net.Conn, error)
-	resolver  Resolver // nil when addresses stay unknown
-	tls       *tls.Config
-	ports     []uint16
-	userAgent string
-	now       func() time.Time
-	made      func(Made) // may be nil
-
-	timeout, connectTimeout, tlsTimeout, idleTimeout time.Duration
+	o   Options // Guard is nil when Dial takes its place
+	tls *tls.Config
 }
 
 // NewTransport returns a transport. It opens no connection yet.
@@ -134,24 +126,21 @@ func NewTransport(o Options) (*Transport, error) {
 	if !o.VerifyFullChains {
 		useChainCache(config)
 	}
-	return &Transport{
-		guard: o.Guard, dial: o.Dial, resolver: o.Resolver, ports: o.Ports, userAgent: o.UserAgent, now: o.Now, made: o.Made, tls: config,
-		timeout: o.Timeout, connectTimeout: o.ConnectTimeout, tlsTimeout: o.TLSTimeout, idleTimeout: o.IdleTimeout,
-	}, nil
+	return &Transport{o, config}, nil
 }
 
 // Resolve returns the addresses of a host in the order to try them, at most 4, each checked; none
 // when only Options.Dial knows them. The result is set when the host cannot be asked.
 func (t *Transport) Resolve(ctx context.Context, host string) ([]netip.Addr, AskResult) {
-	ctx, cancel := context.WithTimeout(ctx, t.connectTimeout)
+	ctx, cancel := context.WithTimeout(ctx, t.o.ConnectTimeout)
 	defer cancel()
 	var addrs []netip.Addr
 	var err error
 	switch {
-	case t.guard != nil:
-		addrs, err = t.guard.Resolve(ctx, host)
-	case t.resolver != nil:
-		addrs, err = resolveHost(ctx, t.resolver, host)
+	case t.o.Guard != nil:
+		addrs, err = t.o.Guard.Resolve(ctx, host)
+	case t.o.Resolver != nil:
+		addrs, err = resolveHost(ctx, t.o.Resolver, host)
 	}
 	if err != nil {
 		return nil, judgeError(&phaseError{"connect", err})
@@ -196,11 +185,6 @@ type exchange struct {
 // status, headers and failures come back as a value. Nothing else reads it.
 type connectionKey struct{}
 
-// withConnection attaches a connection to the context of its requests.
-func withConnection(ctx context.Context, w *Connection) context.Context {
-	return context.WithValue(ctx, connectionKey{}, w)
-}
-
 // Errors of an exchange, besides those of the network.
 type (
 	// tooLargeError: the header or body is over its limit.
@@ -229,7 +213,7 @@ func (t *Transport) RoundTrip(asked *http.Request) (*http.Response, error) {
 	if err := t.checkAllowed(asked, w.host); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(asked.Context(), t.timeout)
+	ctx, cancel := context.WithTimeout(asked.Context(), t.o.Timeout)
 	defer cancel()
 	resp, body, err := w.roundTrip(ctx, asked)
 	if err != nil {
@@ -259,7 +243,7 @@ func (t *Transport) checkAllowed(req *http.Request, host string) error {
 		return &BlockedError{Host: req.URL.Host, Why: "only https is requested, not " + req.URL.Scheme}
 	case req.URL.Hostname() != host:
 		return &BlockedError{Host: req.URL.Host, Why: "the connection is to " + host}
-	case !portAllowed(req.URL.Port(), t.ports):
+	case !portAllowed(req.URL.Port(), t.o.Ports):
 		return &BlockedError{Host: req.URL.Host, Why: "port " + req.URL.Port() + " is not allowed"}
 	}
 	return nil

@@ -32,7 +32,7 @@ type namings struct {
 // with the store only if something was written since, and computed again only if one of the
 // documents changed.
 func (j *Joiner) documentNamings(ctx context.Context, host string) ([]naming, error) {
-	head := j.store.Head().Seq
+	head := j.o.Store.Head().Seq
 	kept, ok := j.namings.Lookup(host)
 	if ok && kept.head == head {
 		return kept.list, nil
@@ -55,7 +55,7 @@ func (j *Joiner) documentNamings(ctx context.Context, host string) ([]naming, er
 // the host's own page reports it.
 func (j *Joiner) loadDocuments(ctx context.Context, host string) (records []store.Record, seqs []uint64, err error) {
 	for _, kind := range document.ServiceKinds() {
-		record, err := j.store.Get(ctx, store.DocumentKey(host, string(kind)))
+		record, err := j.o.Store.Get(ctx, store.DocumentKey(host, string(kind)))
 		switch {
 		case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrCorrupt):
 			record = store.Record{}
@@ -81,7 +81,7 @@ func (j *Joiner) readNamings(ctx context.Context, records []store.Record) ([]nam
 		if json.Unmarshal(record.Value, &d) != nil {
 			continue
 		}
-		blob, err := j.store.Get(ctx, store.BlobKey(d.Digest))
+		blob, err := j.o.Store.Get(ctx, store.BlobKey(d.Digest))
 		switch {
 		case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrCorrupt):
 			continue

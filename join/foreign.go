@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 
@@ -42,15 +43,15 @@ func (j *Joiner) resolveAll(ctx context.Context, dids []string, w Want) map[stri
 	found := map[string]resolution{}
 	var asked []string
 	for _, id := range dids {
-		if j.resolver == nil || w.Admit == nil {
+		if j.o.Resolver == nil || w.Admit == nil {
 			found[id] = resolution{unknown: "this server does not request DIDs of other registries"}
 			continue
 		}
-		if result, err, ok := j.resolver.Kept(id); ok {
+		if result, err, ok := j.o.Resolver.Kept(id); ok {
 			found[id] = resolutionOf(result, err)
 			continue
 		}
-		if at, slow := j.timedOut.Lookup(id); slow && j.now().Before(at.Add(slowTime)) {
+		if at, slow := j.timedOut.Lookup(id); slow && j.o.Now().Before(at.Add(slowTime)) {
 			found[id] = resolution{unknown: "its registry did not answer in time a moment ago"}
 			continue
 		}
@@ -67,20 +68,20 @@ func (j *Joiner) resolveAll(ctx context.Context, dids []string, w Want) map[stri
 	if len(asked) == 0 {
 		return found
 	}
-	waited, cancel := context.WithTimeout(ctx, j.patience)
+	waited, cancel := context.WithTimeout(ctx, j.o.Patience)
 	defer cancel()
 	answers := make([]resolution, len(asked))
 	var all sync.WaitGroup
 	for i, id := range asked {
 		all.Go(func() {
-			result, err := j.resolver.Resolve(waited, id)
+			result, err := j.o.Resolver.Resolve(waited, id)
 			if err == nil || waited.Err() == nil {
 				answers[i] = resolutionOf(result, err)
 				return
 			}
 			answers[i] = resolution{unknown: "its registry did not answer in time"}
 			if ctx.Err() == nil { // a caller who left did not wait: others may
-				j.timedOut.Put(id, j.now(), 1)
+				j.timedOut.Put(id, j.o.Now(), 1)
 			}
 		})
 	}
@@ -129,7 +130,7 @@ func (j *Joiner) foreignAgent(host, id string, links []Link, found resolution) (
 	}
 	for _, s := range found.Document.Service {
 		u, err := url.Parse(s.ServiceEndpoint)
-		if err == nil && u.Scheme == "https" && foldHost(u.Hostname()) == host {
+		if err == nil && u.Scheme == "https" && strings.TrimSuffix(strings.ToLower(u.Hostname()), ".") == host {
 			a.Links = append(a.Links, Link{By: evidence.AssociationEndpoint, Side: SideAgent, What: s.ServiceEndpoint, Source: source, Detail: "its service endpoint of type " + s.Type, Date: a.ResolvedAt})
 		}
 	}

@@ -34,13 +34,8 @@ type Options struct {
 // A Joiner joins services with agents. Its methods may be called from any goroutine. It starts no
 // goroutine and follows no log: it compares what it caches with the store at each call.
 type Joiner struct {
-	store     store.Store
-	registry  *registrar.Registrar
-	directory *directory.Directory
-	resolver  Resolver
-	patience  time.Duration
-	now       func() time.Time
-	host      did.Web // of the registry's DIDs
+	o    Options
+	host did.Web // of the registry's DIDs
 
 	namings  *cache.Sized[string, namings]   // by host
 	timedOut *cache.Sized[string, time.Time] // DIDs that did not resolve in time, and when
@@ -68,7 +63,8 @@ func New(o Options) (*Joiner, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Joiner{store: o.Store, registry: o.Registry, directory: o.Directory, resolver: o.Resolver, patience: cmp.Or(o.Patience, defaultPatience), now: o.Now, host: host,
+	o.Patience = cmp.Or(o.Patience, defaultPatience)
+	return &Joiner{o: o, host: host,
 		namings: cache.New[string, namings](maxCachedHosts), timedOut: cache.New[string, time.Time](maxTimedOut)}, nil
 }
 
@@ -161,7 +157,7 @@ func (r *joinCall) loadMember(ctx context.Context, airID string) (*member, error
 	if m := r.agents[airID]; m != nil {
 		return m, nil
 	}
-	agent, _, err := r.j.registry.Agent(ctx, airID)
+	agent, _, err := r.j.o.Registry.Agent(ctx, airID)
 	var refused *registry.Refusal
 	switch {
 	case err == nil:
@@ -171,7 +167,7 @@ func (r *joinCall) loadMember(ctx context.Context, airID string) (*member, error
 	}
 	m := &member{agent: agent, err: err}
 	if err == nil {
-		if m.missing, err = r.j.registry.MissingSignals(ctx, agent, registry.Signals()); err != nil {
+		if m.missing, err = r.j.o.Registry.MissingSignals(ctx, agent, registry.Signals()); err != nil {
 			return nil, err
 		}
 	}
@@ -182,7 +178,7 @@ func (r *joinCall) loadMember(ctx context.Context, airID string) (*member, error
 // joinHost joins one host.
 func (r *joinCall) joinHost(ctx context.Context, host string) (*Joined, error) {
 	out := &Joined{Agents: []ServingAgent{}}
-	proved, claimed, more := r.j.directory.AtHost(host, maxCandidates)
+	proved, claimed, more := r.j.o.Directory.AtHost(host, maxCandidates)
 	var ids []string // of this registry's agents, each once
 	links := map[string][]Link{}
 	for _, n := range r.named[host] {
@@ -234,7 +230,7 @@ func (r *joinCall) joinHost(ctx context.Context, host string) (*Joined, error) {
 
 // addLocalAgent adds one agent of this registry if the caller accepts it.
 func (r *joinCall) addLocalAgent(out *Joined, host, airID string, m *member, links []Link) {
-	id := r.j.registry.DID(airID)
+	id := r.j.o.Registry.DID(airID)
 	if m.err != nil {
 		why := m.err.Error()
 		if errors.Is(m.err, registry.ErrNoAgent) {
@@ -244,7 +240,7 @@ func (r *joinCall) addLocalAgent(out *Joined, host, airID string, m *member, lin
 		return
 	}
 	links = slices.Clone(links)
-	for _, t := range r.j.registry.Associations(m.agent, host) {
+	for _, t := range r.j.o.Registry.Associations(m.agent, host) {
 		l := Link{By: t.By, Side: SideAgent, What: t.What, Source: t.Source, Detail: t.Detail, Date: t.Date}
 		if t.Holds {
 			l.Side = SideBoth
@@ -254,7 +250,7 @@ func (r *joinCall) addLocalAgent(out *Joined, host, airID string, m *member, lin
 	if len(links) == 0 { // it has changed since the directory saw it
 		return
 	}
-	document := r.j.registry.DIDDocument(m.agent)
+	document := r.j.o.Registry.DIDDocument(m.agent)
 	a := ServingAgent{Contact: ContactOf(document), Name: m.agent.Name, Handle: m.agent.Handle, Links: links, UpdatedAt: m.agent.Updated}
 	if a.Key != nil {
 		a.Key.Since = m.agent.Created
@@ -289,7 +285,7 @@ func (r *joinCall) addEvidence(ctx context.Context, a *ServingAgent) error {
 	signals, known := r.signals[a.AirID]
 	if !known {
 		var err error
-		if signals, err = r.j.registry.Evidence(ctx, m.agent); err != nil {
+		if signals, err = r.j.o.Registry.Evidence(ctx, m.agent); err != nil {
 			return err
 		}
 		signals = slices.DeleteFunc(signals, func(s evidence.Signal) bool { return s.Signal == registry.SignalClaims })
@@ -393,5 +389,3 @@ func compareAgents(a, b ServingAgent) int {
 		strings.Compare(a.DID, b.DID),
 	)
 }
-
-func foldHost(host string) string { return strings.TrimSuffix(strings.ToLower(host), ".") }

@@ -50,7 +50,7 @@ var crcTable = crc64.MakeTable(crc64.ECMA)
 // saveSnapshot replaces the snapshot; a failure costs only time at the next start.
 func (f *Follower) saveSnapshot(context.Context) error {
 	if err := f.writeSnapshot(); err != nil {
-		f.log.Warn("the states of hosts could not be saved for the next start", "error", err)
+		f.o.Log.Warn("the states of hosts could not be saved for the next start", "error", err)
 	}
 	return nil
 }
@@ -59,11 +59,11 @@ func (f *Follower) writeSnapshot() error {
 	var text bytes.Buffer
 	text.WriteString(snapshotMagic)
 	if err := gob.NewEncoder(&text).Encode(f.copyState()); err != nil {
-		return fmt.Errorf("write the snapshot %s: %w", f.path, err)
+		return fmt.Errorf("write the snapshot %s: %w", f.o.Path, err)
 	}
 	sum := crc64.Checksum(text.Bytes(), crcTable)
-	if err := privatefile.Replace(f.path, binary.LittleEndian.AppendUint64(text.Bytes(), sum)); err != nil {
-		return fmt.Errorf("write the snapshot %s: %w", f.path, err)
+	if err := privatefile.Replace(f.o.Path, binary.LittleEndian.AppendUint64(text.Bytes(), sum)); err != nil {
+		return fmt.Errorf("write the snapshot %s: %w", f.o.Path, err)
 	}
 	return nil
 }
@@ -85,10 +85,10 @@ func (f *Follower) copyState() savedState {
 
 // readSnapshot takes over what a snapshot has. It is called before the follower is used.
 func (f *Follower) readSnapshot() error {
-	if f.path == "" {
+	if f.o.Path == "" {
 		return nil
 	}
-	text, err := os.ReadFile(f.path)
+	text, err := os.ReadFile(f.o.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -101,7 +101,7 @@ func (f *Follower) readSnapshot() error {
 	}
 	var s savedState
 	if err := gob.NewDecoder(bytes.NewReader(text[len(snapshotMagic):end])).Decode(&s); err != nil {
-		return fmt.Errorf("read the snapshot %s: %w", f.path, err)
+		return fmt.Errorf("read the snapshot %s: %w", f.o.Path, err)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

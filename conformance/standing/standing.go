@@ -37,10 +37,7 @@ type Options struct {
 // A Follower knows the present states of all hosts. Its methods may be called from any goroutine;
 // [Follower.Run] by one at a time.
 type Follower struct {
-	store    store.Store
-	path     string
-	log      *slog.Logger
-	linger   time.Duration
+	o        Options
 	position follow.Position
 
 	mu      sync.RWMutex      // guards the following fields
@@ -79,11 +76,11 @@ const maxLinks = 256
 // Open returns a follower that knows what its snapshot says. A snapshot that is missing, damaged or
 // of another store costs only the time to read all records; the log gets a line.
 func Open(o Options) *Follower {
-	f := &Follower{store: o.Store, path: o.Path, log: o.Log, linger: o.Linger}
-	f.log = cmp.Or(f.log, slog.New(slog.DiscardHandler))
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	f := &Follower{o: o}
 	f.forgetAll()
 	if err := f.readSnapshot(); err != nil {
-		f.log.Warn("the snapshot of the hosts' states is of no use; all records are read", "error", err)
+		f.o.Log.Warn("the snapshot of the hosts' states is of no use; all records are read", "error", err)
 		f.forgetAll()
 	}
 	return f
@@ -108,14 +105,14 @@ func (f *Follower) forgetAll() {
 // store.
 func (f *Follower) Run(ctx context.Context) error {
 	o := follow.Options{
-		Name: "the states of hosts", Log: f.log, Linger: f.linger,
+		Name: "the states of hosts", Log: f.o.Log, Linger: f.o.Linger,
 		Rebuild: func(context.Context) error { f.forgetAll(); return nil },
 		Apply:   f.applyBatch,
 	}
-	if f.path != "" {
+	if f.o.Path != "" {
 		o.Save, o.SaveEvery = f.saveSnapshot, snapshotPause
 	}
-	return follow.Run(ctx, f.store, &f.position, o)
+	return follow.Run(ctx, f.o.Store, &f.position, o)
 }
 
 // Cursor returns the place in the log up to which the follower knows everything.
@@ -183,7 +180,7 @@ func (f *Follower) readRecord(ctx context.Context, r store.Record) (change, bool
 	case store.HostPrefix:
 		if !c.deleted {
 			if err = f.readHost(ctx, &c, r.Value); err != nil && !isStoreError(ctx, err) {
-				f.log.Error("the record of a host cannot be read; its states are left out", "key", r.Key, "error", err)
+				f.o.Log.Error("the record of a host cannot be read; its states are left out", "key", r.Key, "error", err)
 				c.deleted, err = true, nil
 			}
 		}
@@ -261,7 +258,7 @@ func (f *Follower) judgeOldHost(ctx context.Context, c *change, text []byte) err
 		return nil
 	}
 	in := conformance.Input{Fetches: slices.Collect(maps.Values(h.Fetches))}
-	for r, err := range f.store.List(ctx, store.DocumentsOf(c.host), "") {
+	for r, err := range f.o.Store.List(ctx, store.DocumentsOf(c.host), "") {
 		if store.Damaged(r, err) {
 			continue
 		}

@@ -60,13 +60,9 @@ type Options struct {
 // Owners checks owner requests and carries out the proved ones. Its methods may be called from any
 // goroutine.
 type Owners struct {
-	crawler  Crawler
-	dns      evidence.DNS
-	web      evidence.HTTPSClient
-	resolver registry.Resolver
-	now      func() time.Time
-	started  time.Time
-	nonces   nonceCache
+	options Options
+	started time.Time
+	nonces  nonceCache
 }
 
 // New returns Owners. It starts nothing and sends no request.
@@ -74,7 +70,7 @@ func New(o Options) *Owners {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Owners{crawler: o.Crawler, dns: o.DNS, web: o.Web, resolver: o.Resolver, now: o.Now, started: o.Now(), nonces: nonceCache{used: map[string]time.Time{}}}
+	return &Owners{options: o, started: o.Now(), nonces: nonceCache{used: map[string]time.Time{}}}
 }
 
 // A RequestResult is the result of an owner request.
@@ -120,7 +116,7 @@ func (o *Owners) OptOut(ctx context.Context, host string, subdomains bool, e Evi
 	if err != nil {
 		return RequestResult{}, err
 	}
-	before, blocked, err := o.crawler.Blocked(ctx, a.Host)
+	before, blocked, err := o.options.Crawler.Blocked(ctx, a.Host)
 	if err != nil {
 		return RequestResult{}, fmt.Errorf("opt out %s: %w", a.Host, err)
 	}
@@ -131,14 +127,14 @@ func (o *Owners) OptOut(ctx context.Context, host string, subdomains bool, e Evi
 	if err := o.proveRequest(ctx, &a, e); err != nil || a.Proof == "" {
 		return a, err
 	}
-	b := crawler.Block{Host: a.Host, Subdomains: subdomains, By: crawler.ByOwner, Proof: a.Proof, Since: o.now()}
+	b := crawler.Block{Host: a.Host, Subdomains: subdomains, By: crawler.ByOwner, Proof: a.Proof, Since: o.options.Now()}
 	if blocked && before.Host == a.Host {
 		// The operator's own block stays, for when the owner withdraws theirs.
 		b.Operator = before.By == crawler.ByOperator || before.Operator
 		b.ByHand = before.ByHand
 		b.Subdomains = subdomains || before.Subdomains
 	}
-	if err := o.crawler.Block(ctx, b); err != nil {
+	if err := o.options.Crawler.Block(ctx, b); err != nil {
 		return RequestResult{}, fmt.Errorf("opt out: %w", err)
 	}
 	a.Done, a.Since = true, b.Since
@@ -153,7 +149,7 @@ func (o *Owners) OptIn(ctx context.Context, host string, e Evidence) (RequestRes
 	if err != nil {
 		return RequestResult{}, err
 	}
-	before, blocked, err := o.crawler.Blocked(ctx, a.Host)
+	before, blocked, err := o.options.Crawler.Blocked(ctx, a.Host)
 	switch {
 	case err != nil:
 		return RequestResult{}, fmt.Errorf("opt in %s: %w", a.Host, err)
@@ -170,12 +166,12 @@ func (o *Owners) OptIn(ctx context.Context, host string, e Evidence) (RequestRes
 	}
 	if before.Operator {
 		before.By, before.Operator, before.Proof = crawler.ByOperator, false, ""
-		if err := o.crawler.Block(ctx, before); err != nil {
+		if err := o.options.Crawler.Block(ctx, before); err != nil {
 			return RequestResult{}, fmt.Errorf("opt in: %w", err)
 		}
 		return RequestResult{}, ErrOperator
 	}
-	if err := o.crawler.Unblock(ctx, a.Host); err != nil {
+	if err := o.options.Crawler.Unblock(ctx, a.Host); err != nil {
 		return RequestResult{}, fmt.Errorf("opt in: %w", err)
 	}
 	a.Done, a.Since = true, time.Time{}

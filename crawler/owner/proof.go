@@ -55,14 +55,14 @@ func (o *Owners) proveRequest(ctx context.Context, a *RequestResult, e Evidence)
 		return err
 	}
 	want := a.Publish.Value
-	if o.dns != nil {
+	if o.options.DNS != nil {
 		for _, name := range recordNames(a.Host) {
-			if a.noteProbe(ctx, evidence.ProbeTXT(ctx, o.dns, name, want, judgeValues)) {
+			if a.noteProbe(ctx, evidence.ProbeTXT(ctx, o.options.DNS, name, want, judgeValues)) {
 				return ctx.Err()
 			}
 		}
 	}
-	if o.web != nil && a.noteProbe(ctx, evidence.ProbeFile(ctx, o.web, "https://"+a.Host+proofFile, maxFile, want, judgeValues)) {
+	if o.options.Web != nil && a.noteProbe(ctx, evidence.ProbeFile(ctx, o.options.Web, "https://"+a.Host+proofFile, maxFile, want, judgeValues)) {
 		return ctx.Err()
 	}
 	if len(a.Probes) == 0 {

@@ -76,10 +76,10 @@ func (o *Owners) proveBySignature(ctx context.Context, host string, m httpsig.Me
 	if err != nil {
 		return "", err
 	}
-	if err := s.Verify(m, key, httpsig.Requirements{Require: httpsig.WriteComponents(), Nonce: true, Now: o.now(), MaxAge: maxAge, MaxAhead: maxAhead}); err != nil {
+	if err := s.Verify(m, key, httpsig.Requirements{Require: httpsig.WriteComponents(), Nonce: true, Now: o.options.Now(), MaxAge: maxAge, MaxAhead: maxAhead}); err != nil {
 		return "", refusalOf(err)
 	}
-	if err := o.nonces.spendNonce(did.FormatMultikey(key)+" "+s.Nonce, s.Created, o.now()); err != nil {
+	if err := o.nonces.spendNonce(did.FormatMultikey(key)+" "+s.Nonce, s.Created, o.options.Now()); err != nil {
 		return "", err
 	}
 	return "a signature by " + protocol.ClipBytes(s.KeyID, registry.MaxQuoted), nil
@@ -97,10 +97,10 @@ func hostOf(keyID string) string {
 
 // keyOf returns the key with an id in the DID document that its owner uses.
 func (o *Owners) keyOf(ctx context.Context, id, keyID string) ([]byte, error) {
-	if o.resolver == nil {
+	if o.options.Resolver == nil {
 		return nil, newRefusal("signature-key", "this server asks no other hosts for keys", "", "", "publish a TXT record and ask again without a signature")
 	}
-	found, err := o.resolver.Resolve(ctx, id)
+	found, err := o.options.Resolver.Resolve(ctx, id)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
