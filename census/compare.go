@@ -43,7 +43,7 @@ const compareTime = 20 * time.Millisecond
 // comparePending compares new versions of hosts with those before them until a time, and reports
 // whether all are compared.
 func (l *Live) comparePending(ctx context.Context, until time.Time) (done bool) {
-	w := walker{store: l.store}
+	w := walker{store: l.o.Store}
 	for ctx.Err() == nil {
 		host, versions := l.nextUncompared()
 		if host == "" {
@@ -70,7 +70,7 @@ func (l *Live) comparePending(ctx context.Context, until time.Time) (done bool) 
 func (l *Live) nextUncompared() (host string, pairs [][2]liveVersion) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	since := EndOfDay(l.now()).Add(-changeWindow)
+	since := EndOfDay(l.o.Now()).Add(-changeWindow)
 	for id := range l.uncompared {
 		delete(l.uncompared, id)
 		h := l.rows[id]

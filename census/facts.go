@@ -2,6 +2,8 @@ package census
 
 import (
 	jsonv1 "encoding/json"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -28,8 +30,8 @@ type Facts struct {
 	Robots string
 	// TLS is the protocol version of the last connection, "" for none.
 	TLS string
-	// Outcomes are those of the last fetches, by kind; robots.txt is not among them.
-	Outcomes  []Outcome
+	// Fetches are the last ones, by kind.
+	Fetches   []liveFetch
 	Documents []Document
 	// Spans say since when the host has published each format, and until when.
 	Spans []Span
@@ -56,12 +58,6 @@ const (
 type Turn struct {
 	At       time.Time
 	Standing conformance.Standing
-}
-
-// Outcome is how the last request for a format ended.
-type Outcome struct {
-	Kind    string
-	Outcome fetch.Outcome
 }
 
 // Span is a time in which a host published a format. Until is zero if it still does.
@@ -275,28 +271,13 @@ func newDocument(r *documentRecord, tokens int) Document {
 }
 
 // newDocumentOf is newDocument for a document that was read from its bytes.
-func newDocumentOf(d *document.Document, tokens int) Document {
+func newDocumentOf(d *document.Document, tokens int) (Document, error) {
 	var r documentRecord
-	r.Kind, r.Digest, r.Size, r.MediaType, r.FetchedAt, r.Level = string(d.Kind), d.Digest, d.Size, d.MediaType, d.FetchedAt, d.Level
-	r.Service.Namespace, r.Service.Domain = d.Service.Namespace, d.Service.Domain
-	r.Service.Categories, r.Service.Languages = d.Service.Categories, d.Service.Languages
-	for _, o := range d.Operations {
-		record := operationRecord{Verb: o.Verb, Path: o.Path, Intent: o.Intent, Effect: o.Effect}
-		record.Call.Method, record.Call.URL = o.Call.Method, o.Call.URL
-		r.Operations = append(r.Operations, record)
+	text, err := jsonv1.Marshal(d) // as it is stored
+	if err = errors.Join(err, decodeRecord(text, &r)); err != nil {
+		return Document{}, fmt.Errorf("read a document of %s: %w", d.Host, err)
 	}
-	for _, c := range d.DataClasses {
-		r.DataClasses = append(r.DataClasses, struct {
-			Name string `json:"name"`
-		}{c.Name})
-	}
-	for _, f := range d.Findings {
-		r.Findings = append(r.Findings, struct {
-			Code     string            `json:"code"`
-			Severity protocol.Severity `json:"severity"`
-		}{f.Code, f.Severity})
-	}
-	return newDocument(&r, tokens)
+	return newDocument(&r, tokens), nil
 }
 
 // countOperations finds the operations of a host's documents that count for it, as search does: those
@@ -388,18 +369,6 @@ func (h *hostRecord) robotsState() string {
 		return robotsClosed
 	}
 	return robotsPartly
-}
-
-// listOutcomes lists the outcomes of the documents' fetches, in order of kind.
-func (h *hostRecord) listOutcomes() []Outcome {
-	var list []Outcome
-	for kind, f := range h.Fetches {
-		if kind != fetch.KindRobots {
-			list = append(list, Outcome{kind, f.Outcome})
-		}
-	}
-	slices.SortFunc(list, func(a, b Outcome) int { return strings.Compare(a.Kind, b.Kind) })
-	return list
 }
 
 // listFetches lists the last fetches, in order of kind.

@@ -9,6 +9,7 @@ import (
 
 	"gazetteer/conformance"
 	"gazetteer/document"
+	"gazetteer/fetch"
 	"gazetteer/internal/nearest"
 	"gazetteer/lint/format"
 )
@@ -36,11 +37,11 @@ func SuggestFeature(text string) string {
 	_, value, _ := strings.Cut(text, ":")
 	var names []string
 	for _, f := range families {
-		if f.Values == nil {
-			names = append(names, Feature{f.Name, value}.String())
-			continue
+		values := []string{value}
+		if f.Values != nil {
+			values = f.Values()
 		}
-		for _, v := range f.Values() {
+		for _, v := range values {
 			names = append(names, Feature{f.Name, v}.String())
 		}
 	}
@@ -88,7 +89,7 @@ func listValues(values ...string) func() []string { return func() []string { ret
 func stateValues() []string {
 	var list []string
 	for _, name := range conformance.Names() {
-		for _, verdict := range []conformance.Verdict{conformance.Yes, conformance.No, conformance.Unknown} {
+		for _, verdict := range verdicts {
 			list = append(list, stateFeature(name, verdict).Value)
 		}
 	}
@@ -157,12 +158,11 @@ func Families() []Family { return append([]Family(nil), families...) }
 
 // FamilyOf returns the family of a name, and false for a name that is none.
 func FamilyOf(name string) (Family, bool) {
-	for _, f := range families {
-		if f.Name == name {
-			return f, true
-		}
+	i := slices.IndexFunc(families, func(f Family) bool { return f.Name == name })
+	if i < 0 {
+		return Family{}, false
 	}
-	return Family{}, false
+	return families[i], true
 }
 
 // ListPath is the address of the hosts that have a feature.
@@ -197,13 +197,15 @@ func standingFeatures(s conformance.Standing) []Feature {
 }
 
 // visitFeatures are the features that the last visit gives.
-func visitFeatures(robots, tls string, outcomes []Outcome) []Feature {
+func visitFeatures(robots, tls string, fetches []liveFetch) []Feature {
 	list := []Feature{{"robots", robots}}
 	if tls != "" {
 		list = append(list, Feature{"tls", tls})
 	}
-	for _, o := range outcomes {
-		list = append(list, Feature{"outcome", o.Kind + " " + string(o.Outcome)})
+	for _, f := range fetches {
+		if f.Kind != fetch.KindRobots {
+			list = append(list, Feature{"outcome", f.Kind + " " + string(f.Outcome)})
+		}
 	}
 	return list
 }
@@ -314,7 +316,7 @@ func (h *Facts) collectFeatures() map[Feature]bool {
 	}
 	add(standingFeatures(h.Standing))
 	if h.Judged == FromVisit {
-		add(visitFeatures(h.Robots, h.TLS, h.Outcomes))
+		add(visitFeatures(h.Robots, h.TLS, h.Fetches))
 	}
 	published := map[string]bool{}
 	for i := range h.Documents {
@@ -354,14 +356,3 @@ func observedFeatures(days int) []Feature {
 }
 
 func observedFeature(days int) Feature { return Feature{"observed", fmt.Sprint(days)} }
-
-// stateFeatures are all verdicts on all states, in their order.
-func stateFeatures() []Feature {
-	var list []Feature
-	for _, name := range conformance.Names() {
-		for _, v := range verdicts {
-			list = append(list, stateFeature(name, v))
-		}
-	}
-	return list
-}

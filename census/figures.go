@@ -172,7 +172,7 @@ const (
 func newFigureBuilder(at time.Time) *figureBuilder {
 	return &figureBuilder{
 		f:      Figures{At: at, Features: map[Feature]int{}, VerbOperations: map[string]int{}, Agents: AgentFigures{Signals: map[string]int{}, Strength: map[int]int{}}},
-		series: newSeriesBuilder(at), families: map[string]int{}, digests: map[string]int{}, changes: map[string]*ChangeRate{}, severities: map[string]int{},
+		series: &seriesBuilder{at: at, values: map[seriesKey]*[maxWeeks + 1]int32{}}, families: map[string]int{}, digests: map[string]int{}, changes: map[string]*ChangeRate{}, severities: map[string]int{},
 	}
 }
 
@@ -345,8 +345,8 @@ func (f *Figures) Values(family Family) []Value {
 func sortValues(family Family, list []Value) {
 	order := map[string]int{}
 	if family.Name == "state" {
-		for _, f := range stateFeatures() {
-			order[f.Value] = len(order)
+		for _, v := range stateValues() {
+			order[v] = len(order)
 		}
 	}
 	slices.SortFunc(list, func(a, b Value) int {

@@ -25,10 +25,7 @@ import (
 // For each host it holds some hundred bytes, and for each feature a compressed set of hosts, so
 // that no figure and no list walks the store.
 type Live struct {
-	store    store.Store
-	path     string // of the snapshot, "" for none
-	log      *slog.Logger
-	now      func() time.Time
+	o        LiveOptions
 	position follow.Position
 
 	mu        sync.RWMutex // guards the following fields
@@ -77,17 +74,17 @@ type LiveOptions struct {
 
 // OpenLive reads the snapshot, if there is one of this store.
 func OpenLive(o LiveOptions) *Live {
-	l := &Live{store: o.Store, path: o.Snapshot, log: o.Log, now: o.Now}
-	l.log = cmp.Or(l.log, slog.New(slog.DiscardHandler))
-	if l.now == nil {
-		l.now = time.Now
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	if o.Now == nil {
+		o.Now = time.Now
 	}
+	l := &Live{o: o}
 	l.clearState()
 	if err := l.readSnapshot(); err != nil {
-		l.log.Info("the snapshot of the figures is unusable; they are counted again", "error", err)
+		l.o.Log.Info("the snapshot of the figures is unusable; they are counted again", "error", err)
 		l.clearState()
 	}
-	counted := l.now()
+	counted := l.o.Now()
 	none := &Stats{Figures: newFigureBuilder(EndOfDay(counted)).buildFigures()}
 	none.setCounted(counted)
 	l.stats.Store(none)
@@ -115,8 +112,8 @@ func (l *Live) Run(ctx context.Context) error {
 
 func (l *Live) followStore(ctx context.Context) error {
 	l.refreshFigures()
-	return follow.Run(ctx, l.store, &l.position, follow.Options{
-		Name: "the figures", Log: l.log,
+	return follow.Run(ctx, l.o.Store, &l.position, follow.Options{
+		Name: "the figures", Log: l.o.Log,
 		Rebuild: l.readAll, Apply: l.applyBatch,
 		Save: l.keepSnapshot, SaveEvery: snapshotPause,
 	})
@@ -131,10 +128,10 @@ func (l *Live) readAll(ctx context.Context) error {
 	l.mu.Lock()
 	l.clearState()
 	l.mu.Unlock()
-	head := l.store.Head()
+	head := l.o.Store.Head()
 	var batch []store.Record
 	for _, prefix := range followed {
-		for r, err := range l.store.List(ctx, prefix, "") {
+		for r, err := range l.o.Store.List(ctx, prefix, "") {
 			if store.Damaged(r, err) {
 				continue
 			}

@@ -133,7 +133,7 @@ func (l *Live) decodeDocument(ctx context.Context, r store.Record, d *decoded) e
 	if !d.deleted {
 		var record documentRecord
 		if d.deleted = decodeRecord(r.Value, &record) != nil; !d.deleted {
-			w := walker{store: l.store}
+			w := walker{store: l.o.Store}
 			body, err := w.readBlob(ctx, record.Digest)
 			if err != nil {
 				return err
@@ -149,7 +149,7 @@ func (l *Live) decodeDocument(ctx context.Context, r store.Record, d *decoded) e
 	}
 	if other := otherTwin(d.parts); other != "" {
 		var record documentRecord
-		r, err := l.store.Get(ctx, other)
+		r, err := l.o.Store.Get(ctx, other)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
@@ -232,7 +232,7 @@ func (l *Live) applyChange(d *decoded, touched map[uint32]bool) {
 			if d.host.TLS != nil {
 				tls = d.host.TLS.Version
 			}
-			h.Visit = l.featureNumbers(visitFeatures(d.host.robotsState(), tls, d.host.listOutcomes()))
+			h.Visit = l.featureNumbers(visitFeatures(d.host.robotsState(), tls, h.Fetches))
 		}
 	case store.DocumentPrefix:
 		if len(d.parts) != 3 {

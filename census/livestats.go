@@ -1,6 +1,7 @@
 package census
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -52,7 +53,7 @@ type Recent struct {
 func (l *Live) refreshRegularly(ctx context.Context) {
 	tick := time.NewTicker(refreshPause / 2)
 	defer tick.Stop()
-	next := l.now()
+	next := l.o.Now()
 	for {
 		select {
 		case <-ctx.Done():
@@ -61,7 +62,7 @@ func (l *Live) refreshRegularly(ctx context.Context) {
 		}
 		l.comparePending(ctx, time.Now().Add(compareTime))
 		l.mu.RLock()
-		due := l.changed || l.stats.Load().At != EndOfDay(l.now())
+		due := l.changed || l.stats.Load().At != EndOfDay(l.o.Now())
 		l.mu.RUnlock()
 		if due && !time.Now().Before(next) {
 			begun := time.Now()
@@ -78,10 +79,10 @@ func (l *Live) refreshFigures() {
 	l.mu.Lock()
 	l.changed = false
 	l.updateDuplicates()
-	observed := l.observedNumbers()
+	observed := l.featureNumbers(observedFeatures(survivalDays[len(survivalDays)-1]))
 	l.mu.Unlock()
 	l.mu.RLock()
-	counted := l.now()
+	counted := l.o.Now()
 	s, hosts := l.computeStats(EndOfDay(counted), observed)
 	l.mu.RUnlock()
 	s.setCounted(counted)
@@ -134,12 +135,6 @@ func (l *Live) updateDuplicates() {
 	}
 	no.AndNot(yes)
 	l.hosts[numbers[0]], l.hosts[numbers[1]] = yes, no
-}
-
-// observedNumbers returns the numbers of the features of how long hosts were observed, in order.
-// l.mu is held.
-func (l *Live) observedNumbers() []uint32 {
-	return l.featureNumbers(observedFeatures(survivalDays[len(survivalDays)-1]))
 }
 
 // computeStats makes the figures of all that is known, and the sets of hosts by how long they were
@@ -248,10 +243,7 @@ func insertRecent(list []Recent, r Recent) []Recent {
 		return list
 	}
 	i, _ := slices.BinarySearchFunc(list, r, func(a, b Recent) int {
-		if c := b.At.Compare(a.At); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Host, b.Host)
+		return cmp.Or(b.At.Compare(a.At), strings.Compare(a.Host, b.Host))
 	})
 	list = slices.Insert(list, i, r)
 	return list[:min(len(list), maxRecents)]

@@ -28,8 +28,6 @@ func clipText(text string) string {
 // markdownEscapes are the characters that mean something in Markdown.
 var markdownEscapes = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "{", `\{`, "}", `\}`, "[", `\[`, "]", `\]`, "<", "&lt;", ">", "&gt;", "&", "&amp;", "#", `\#`, "|", `\|`, "!", `\!`, "~", `\~`, "$", `\$`, "://", `:\//`, "@", `\@`, "www.", `www\.`)
 
-func escapeMarkdown(text string) string { return markdownEscapes.Replace(clipText(text)) }
-
 // sampleRows returns the rows that a page shows: the first, or an even choice of a table over time.
 func sampleRows(t Table) []Row {
 	if len(t.Rows) <= shownRows || t.Columns[0] != "date" {
@@ -70,7 +68,7 @@ func renderMarkdown(f *Figures, tables []Table) string {
 		for _, row := range sampleRows(t) {
 			b.WriteString("|")
 			for _, c := range row.Cells {
-				b.WriteString(" " + escapeMarkdown(c) + " |")
+				b.WriteString(" " + markdownEscapes.Replace(clipText(c)) + " |")
 			}
 			b.WriteString("\n")
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"gazetteer/fetch"
 	"gazetteer/lint/format"
 )
 
@@ -143,8 +144,10 @@ func newHostObject(h *Facts) hostObject {
 			o.States[name] = verdict
 		}
 	}
-	for _, out := range h.Outcomes {
-		o.Outcomes[out.Kind] = string(out.Outcome)
+	for _, f := range h.Fetches {
+		if f.Kind != fetch.KindRobots {
+			o.Outcomes[f.Kind] = string(f.Outcome)
+		}
 	}
 	for _, d := range h.Documents {
 		o.Documents = append(o.Documents, documentObject{

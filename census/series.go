@@ -47,10 +47,6 @@ type seriesBuilder struct {
 	turns  time.Time // of the first turn, zero without one
 }
 
-func newSeriesBuilder(at time.Time) *seriesBuilder {
-	return &seriesBuilder{at: at, values: map[seriesKey]*[maxWeeks + 1]int32{}}
-}
-
 // indexOf is the index of the first point at or after a time, -1 for a time after the date.
 func (b *seriesBuilder) indexOf(t time.Time) int {
 	if t.After(b.at) {

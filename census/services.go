@@ -134,7 +134,7 @@ func (lst *serviceListing) selectPart(selected *roaring.Bitmap, q ServiceQuery) 
 		return nil, false
 	case q.Order == ByHost && q.After != "":
 		from, found := slices.BinarySearchFunc(places, q.After, func(place uint32, after string) int {
-			return compareKeys(lst.services[place].host, after)
+			return strings.Compare(store.HostKey(lst.services[place].host), store.HostKey(after))
 		})
 		if found {
 			from++
@@ -157,9 +157,6 @@ func (lst *serviceListing) selectPart(selected *roaring.Bitmap, q ServiceQuery) 
 	}
 	return hosts, false
 }
-
-// compareKeys orders hosts as their keys in the store.
-func compareKeys(a, b string) int { return strings.Compare(store.HostKey(a), store.HostKey(b)) }
 
 // selectWords returns those of the selected services that have all words in their name or host. It
 // searches for one word in all texts at once, and for the others where it found that one.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -41,10 +42,10 @@ var errNoUse = errors.New("it belongs to another store or version")
 
 // readSnapshot reads the file of an earlier process. That there is none is no error.
 func (l *Live) readSnapshot() error {
-	if l.path == "" {
+	if l.o.Snapshot == "" {
 		return nil
 	}
-	file, err := os.Open(l.path)
+	file, err := os.Open(l.o.Snapshot)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -62,7 +63,7 @@ func (l *Live) readSnapshot() error {
 	if err := decoder.Decode(&head); err != nil {
 		return err
 	}
-	now := l.store.Head()
+	now := l.o.Store.Head()
 	if head.Format != snapshotFormat || head.Cursor.Store != now.Store || head.Cursor.Incarnation != now.Incarnation || head.Cursor.Seq > now.Seq {
 		return errNoUse
 	}
@@ -130,24 +131,24 @@ func (l *Live) checkNumbers(h *liveHost) error {
 // start, and nothing else.
 func (l *Live) keepSnapshot(context.Context) error {
 	if err := l.writeSnapshot(); err != nil && !errors.Is(err, errNotRead) {
-		l.log.Warn("the figures could not be saved", "error", err)
+		l.o.Log.Warn("the figures could not be saved", "error", err)
 	}
 	return nil
 }
 
 // writeSnapshot replaces the file.
 func (l *Live) writeSnapshot() error {
-	if l.path == "" {
+	if l.o.Snapshot == "" {
 		return nil
 	}
-	temporary := l.path + ".new"
+	temporary := l.o.Snapshot + ".new"
 	file, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return fmt.Errorf("write the snapshot of the figures: %w", err)
 	}
 	err = l.encodeSnapshot(file)
 	if err = errors.Join(err, file.Close()); err == nil {
-		err = os.Rename(temporary, l.path)
+		err = os.Rename(temporary, l.o.Snapshot)
 	}
 	if err != nil {
 		return errors.Join(fmt.Errorf("write the snapshot of the figures: %w", err), os.Remove(temporary))
@@ -171,19 +172,12 @@ func (l *Live) encodeSnapshot(file *os.File) error {
 	for host, b := range l.blocks {
 		head.Blocks[host] = blockSnapshot{b.By}
 	}
-	for _, h := range l.rows {
-		if h.isEmpty() {
-			continue
-		}
-		head.Hosts++
-	}
+	hosts := slices.DeleteFunc(slices.Clone(l.rows), (*liveHost).isEmpty)
+	head.Hosts = len(hosts)
 	if err := encoder.Encode(head); err != nil {
 		return errors.Join(err, packed.Close())
 	}
-	for _, h := range l.rows {
-		if h.isEmpty() {
-			continue
-		}
+	for _, h := range hosts {
 		if err := encoder.Encode(h); err != nil {
 			return errors.Join(err, packed.Close())
 		}

@@ -59,9 +59,6 @@ type Row struct {
 // maxBars is how many bars a drawing has.
 const maxBars = 20
 
-// sanitizeLabel returns an untrusted text as plots and pages show it.
-func sanitizeLabel(text string) string { return format.Visible(text) }
-
 // Tables returns all tables in the order of the census.
 func (f *Figures) Tables() []Table {
 	tables := []Table{f.summaryTable()}
@@ -99,12 +96,15 @@ func (f *Figures) summaryTable() Table {
 	return t
 }
 
-// seriesTables are the tables over time: which series each of them has.
-var seriesTables = []struct {
+// timeTable is a table over time.
+type timeTable struct {
 	name, title, definition, family string
 	names                           []string // drawn and on the page; nil for all
 	axis                            string
-}{
+}
+
+// seriesTables are the tables over time: which series each of them has.
+var seriesTables = []timeTable{
 	{"adoption", "Adoption by format over time", "The number of hosts that publish a format at the end of each week before the date. A host counts from the first stored version of the format on, for as long as it is current; a format that it no longer publishes counts until the history says that the host published nothing, and where there is no such history until its last version was first seen.", seriesFormats, nil, "hosts"},
 	{"states", "The five states over time", "The number of hosts with a verdict on a state, by the last recorded change of the host before that time. It begins with the history of states. Plots and pages have only the verdict yes.", seriesStates, yesNames(), "hosts"},
 	{"classes", "Classes of hosts over time", "The number of hosts of a class, by the last recorded change of the host before that time. It begins with the history of states. The plot has the six largest classes.", seriesClasses, nil, "hosts"},
@@ -120,11 +120,7 @@ func yesNames() []string {
 }
 
 // seriesTable is a table over time; false where there is nothing to tell.
-func (f *Figures) seriesTable(s struct {
-	name, title, definition, family string
-	names                           []string
-	axis                            string
-}) (Table, bool) {
+func (f *Figures) seriesTable(s timeTable) (Table, bool) {
 	t := Table{Name: s.name, Title: s.title, Definition: s.definition, Columns: []string{"date"}, onPage: s.names}
 	var all []Series
 	var lines []plot.Line
@@ -160,16 +156,11 @@ func (f *Figures) seriesTable(s struct {
 		}
 		return int(b.Points[len(b.Points)-1].Value - a.Points[len(a.Points)-1].Value)
 	})
-	if f.hasSeries(s.family) {
+	// States without a recorded change have no time before the date.
+	if s.family != seriesStates && s.family != seriesClasses || !f.HistoryFrom.IsZero() {
 		t.Chart = plot.NewLines(s.title, s.axis, lines)
 	}
 	return t, true
-}
-
-// hasSeries reports whether a series over time begins before the date. States without a recorded
-// change have none.
-func (f *Figures) hasSeries(family string) bool {
-	return (family != seriesStates && family != seriesClasses) || !f.HistoryFrom.IsZero()
 }
 
 func (f *Figures) familyTable(family Family) Table {
@@ -191,7 +182,7 @@ func (f *Figures) familyTable(family Family) Table {
 			}
 		}
 		if len(bars) < maxBars {
-			bars = append(bars, plot.Bar{Label: sanitizeLabel(v.Feature.Value), Value: float64(v.Hosts)})
+			bars = append(bars, plot.Bar{Label: format.Visible(v.Feature.Value), Value: float64(v.Hosts)})
 		}
 	}
 	label := family.Column

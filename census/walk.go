@@ -301,11 +301,11 @@ func (w *walker) readFacts(ctx context.Context, r *hostRecords) (facts *Facts, d
 	countOperations(h.Documents)
 	if !record.Visited.After(w.at) {
 		h.Visited = record.Visited
-		h.Robots, h.Outcomes = record.robotsState(), record.listOutcomes()
+		h.Robots, h.Fetches = record.robotsState(), record.listFetches()
 		if record.TLS != nil {
 			h.TLS = record.TLS.Version
 		}
-		h.Standing = judgeHost(record.listFetches(), h.Documents)
+		h.Standing = judgeHost(h.Fetches, h.Documents)
 	} else if s, ok := standingAt(h.Turns, w.at); ok {
 		h.Judged, h.Standing = FromHistory, s
 		h.Visited = h.Turns[len(h.Turns)-1].At
@@ -379,7 +379,11 @@ func (w *walker) readDocuments(ctx context.Context, r *hostRecords, h *Facts) (d
 			damaged++
 			continue
 		}
-		h.Documents = append(h.Documents, newDocumentOf(d, protocol.Tokens(string(body))))
+		then, err := newDocumentOf(d, protocol.Tokens(string(body)))
+		if err != nil {
+			return 0, err
+		}
+		h.Documents = append(h.Documents, then)
 	}
 	return damaged, nil
 }
