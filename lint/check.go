@@ -284,24 +284,18 @@ func unreadableFinding(in Input, guess Guess, syntax error) protocol.Finding {
 	if in.Kind != "" {
 		return newFinding("DOC103", fmt.Sprintf("no kind of document is called %s", protocol.Quote(string(in.Kind))), "the kinds are "+document.ListKinds(document.AuthoritativeKinds(), "and"))
 	}
-	if guess.Other != "" {
-		if len(bytes.TrimSpace(in.Text)) == 0 {
-			return newFinding("DOC101", "there is nothing here: the text is empty", "to make a document, begin with the command init")
-		}
-		if isHTML(in.Text) {
-			return newFinding("DOC102", "this is a web page (HTML), not a document for agents", "look where the document itself is served, for example at /.well-known/ai")
-		}
-		help := "an AI Discovery document has the member aiendpoint, an AGIS document the field agis"
-		if guess.Format != "" {
-			help = "turn it into one that can be checked: convert --from " + guess.Format + " --to agis (or: --to ai)"
-		}
-		return newFinding("DOC102", "this is a document of another format: "+guess.Other, help)
-	}
 	if len(bytes.TrimSpace(in.Text)) == 0 {
 		return newFinding("DOC101", "there is nothing here: the text is empty", "to make a document, begin with the command init")
 	}
 	if isHTML(in.Text) {
 		return newFinding("DOC102", "this is a web page (HTML), not a document for agents", "look where the document itself is served, for example at /.well-known/ai")
+	}
+	if guess.Other != "" {
+		help := "an AI Discovery document has the member aiendpoint, an AGIS document the field agis"
+		if guess.Format != "" {
+			help = "turn it into one that can be checked: convert --from " + guess.Format + " --to agis (or: --to ai)"
+		}
+		return newFinding("DOC102", "this is a document of another format: "+guess.Other, help)
 	}
 	if e, ok := syntax.(*protocol.SyntaxError); ok && endsEarly(in.Text, e) {
 		f := newFinding("DOC101", "the text ends too early, so its kind cannot be determined: "+e.Message, cmp.Or(protocol.DescribeJSONRepair(e.Message), yaml.DescribeRepair(e.Message)))

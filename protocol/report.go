@@ -7,20 +7,22 @@ import (
 
 // A Rule is one row of a draft's table of rules.
 type Rule struct {
-	Code     string
-	Slug     string
-	Severity Severity
+	Code     string   `json:"code"`
+	Slug     string   `json:"name"`
+	Severity Severity `json:"severity"`
 	// Section is the place in the draft, for example "AI Discovery §3.3".
-	Section string
+	Section string `json:"section"`
 	// Basis is the origin of the rule: "must", "should" or "may" in the draft's own words,
 	// "inferred" if the draft leaves it open, "own" for a limit of this reader.
-	Basis string
+	Basis string `json:"basis"`
 	// Pass is the validation pass of AGIS §9.1, from 1 to 8; 0 where there is
 	// none.
-	Pass int
+	Pass int `json:"pass,omitempty"`
 	// Text states the rule in one or two sentences; Bad and Good show an excerpt that breaks it and
 	// the corrected excerpt.
-	Text, Bad, Good string
+	Text string `json:"text"`
+	Bad  string `json:"bad"`
+	Good string `json:"good"`
 }
 
 // ByCode returns the rules by their codes, for [NewReport].

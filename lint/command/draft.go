@@ -3,6 +3,7 @@ package command
 import (
 	"cmp"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"gazetteer/protocol"
 	"gazetteer/protocol/agis"
 	"gazetteer/protocol/effect"
+	"gazetteer/protocol/tree"
 	"gazetteer/protocol/wording"
 )
 
@@ -67,12 +69,13 @@ func parseFields(answer string) ([]field, []protocol.Finding) {
 		f := field{name: strings.TrimSuffix(name, "?"), typ: strings.TrimSuffix(typ, "?")}
 		f.required = f.name == name && f.typ == typ
 		f.typ = cmp.Or(f.typ, "string")
+		known, _ := jsonType(f.typ)
 		switch {
 		case !fieldName.MatchString(f.name):
 			return nil, newFault("%s is not a name for a field: %s", protocol.Quote(f.name), nameAdvice(f.name))
 		case seen[f.name]:
 			return nil, newFault("%s is named twice", protocol.Quote(f.name))
-		case jsonType(f.typ) == "":
+		case known == "":
 			return nil, newFault("%s is not a type: use %s", protocol.Quote(f.typ), typeNames())
 		}
 		seen[f.name] = true
@@ -90,22 +93,14 @@ func nameAdvice(given string) string {
 	return "use lower-case letters, digits and underscores, a letter first, and a comma between two fields; for example guests, date"
 }
 
-func jsonType(name string) string {
+// jsonType returns the JSON type and the format of a type, "" for an unknown one.
+func jsonType(name string) (typ, format string) {
 	for _, t := range fieldTypes {
 		if t.name == name {
-			return t.json
+			return t.json, t.format
 		}
 	}
-	return ""
-}
-
-func jsonFormat(name string) string {
-	for _, t := range fieldTypes {
-		if t.name == name {
-			return t.format
-		}
-	}
-	return ""
+	return "", ""
 }
 
 func typeNames() string {
@@ -134,37 +129,6 @@ func (s *draft) findFaults(pointers ...string) []protocol.Finding {
 
 func (s *draft) hostOr() string { return cmp.Or(s.host, "www.example.com") }
 
-// objectNode and the functions below build trees.
-func objectNode(key string, members ...*protocol.Node) *protocol.Node {
-	n := &protocol.Node{Kind: protocol.Object, Key: key}
-	for _, m := range members {
-		if m != nil {
-			n.Items = append(n.Items, m)
-		}
-	}
-	return n
-}
-
-func arrayNode(key string, items ...*protocol.Node) *protocol.Node {
-	return &protocol.Node{Kind: protocol.Array, Key: key, Items: items}
-}
-
-func textNode(key, value string) *protocol.Node {
-	return &protocol.Node{Kind: protocol.String, Key: key, Text: value}
-}
-
-func literalNode(key string, kind protocol.Kind, value string) *protocol.Node {
-	return &protocol.Node{Kind: kind, Key: key, Text: value}
-}
-
-func textsNode(key string, values []string) *protocol.Node {
-	n := arrayNode(key)
-	for _, v := range values {
-		n.Items = append(n.Items, textNode("", v))
-	}
-	return n
-}
-
 // blank replaces operations that are not known yet.
 var blank = operation{verb: "find", noun: "thing", intent: "Finds things", method: "GET", path: "/things", outcome: "Things are listed", impact: "informational", failures: []string{"thing_not_found"}}
 
@@ -178,47 +142,45 @@ func (s *draft) operationsOrExample() []operation {
 
 // aiTree returns the AI Discovery document.
 func (s *draft) aiTree() *protocol.Node {
-	capabilities := arrayNode("capabilities")
+	capabilities := tree.Array()
 	for _, o := range s.operationsOrExample() {
 		capabilities.Items = append(capabilities.Items, o.buildCapability())
 	}
-	auth := objectNode("auth", textNode("type", cmp.Or(s.authType, "apikey")))
+	auth := tree.Object("type", cmp.Or(s.authType, "apikey"))
 	if s.authHeader != "" {
-		auth.Items = append(auth.Items, textNode("header", s.authHeader))
+		tree.Put(auth, "header", tree.String(s.authHeader))
 	}
-	return objectNode("",
-		textNode("aiendpoint", "1.0"),
-		objectNode("service", textNode("name", cmp.Or(s.name, "Service")), textNode("description", cmp.Or(s.description, "A service for agents"))),
-		capabilities, auth,
-		objectNode("meta", textNode("last_updated", s.now.Format(time.DateOnly))),
+	return tree.Object(
+		"aiendpoint", "1.0",
+		"service", tree.Object("name", cmp.Or(s.name, "Service"), "description", cmp.Or(s.description, "A service for agents")),
+		"capabilities", capabilities, "auth", auth,
+		"meta", tree.Object("last_updated", s.now.Format(time.DateOnly)),
 	)
 }
 
 func (o operation) buildCapability() *protocol.Node {
 	noun := splitWords(cmp.Or(o.noun, blank.noun))
-	var params *protocol.Node
+	n := tree.Object(
+		"id", strings.ToLower(strings.Join(append(splitWords(cmp.Or(o.verb, blank.verb)), noun...), "_")),
+		"description", cmp.Or(o.intent, blank.intent),
+		"endpoint", cmp.Or(o.path, "/"+pathSegment(cmp.Or(o.noun, blank.noun))),
+		"method", cmp.Or(o.method, "POST"),
+	)
+	params := tree.Object()
 	for _, f := range o.inputs {
-		if params == nil {
-			params = objectNode("params")
-		}
-		params.Items = append(params.Items, textNode(f.name, f.describeParam()))
+		tree.Put(params, f.name, tree.String(f.describeParam()))
 	}
-	var returns *protocol.Node // absent without outputs: nothing is guessed
-	if len(o.outputs) > 0 {
+	if len(o.inputs) > 0 {
+		tree.Put(n, "params", params)
+	}
+	if len(o.outputs) > 0 { // without any nothing is guessed
 		var names []string
 		for _, f := range o.outputs {
 			names = append(names, f.name)
 		}
-		returns = textNode("returns", strings.Join(noun, "_")+" {"+strings.Join(names, ", ")+"}")
+		tree.Put(n, "returns", tree.String(strings.Join(noun, "_")+" {"+strings.Join(names, ", ")+"}"))
 	}
-	return objectNode("",
-		textNode("id", strings.ToLower(strings.Join(append(splitWords(cmp.Or(o.verb, blank.verb)), noun...), "_"))),
-		textNode("description", cmp.Or(o.intent, blank.intent)),
-		textNode("endpoint", cmp.Or(o.path, "/"+pathSegment(cmp.Or(o.noun, blank.noun)))),
-		textNode("method", cmp.Or(o.method, "POST")),
-		params,
-		returns,
-	)
+	return n
 }
 
 // describeParam returns an input in the grammar of AI Discovery §3.3.
@@ -227,88 +189,86 @@ func (f field) describeParam() string {
 	if f.required {
 		requirement = "required"
 	}
-	out := jsonType(f.typ) + ", " + requirement
-	if form := jsonFormat(f.typ); form != "" {
-		out += ", " + form
+	typ, form := jsonType(f.typ)
+	if form != "" {
+		requirement += ", " + form
 	}
-	return out
+	return typ + ", " + requirement
 }
 
 // agisTree returns the full AGIS document.
 func (s *draft) agisTree() *protocol.Node {
-	endpoints := arrayNode("endpoints")
+	endpoints := tree.Array()
 	var verbs []string
-	seen := map[string]bool{}
 	for _, o := range s.operationsOrExample() {
 		endpoints.Items = append(endpoints.Items, o.buildEndpoint())
-		if verb := o.operationID(); !seen[verb] {
-			seen[verb] = true
+		if verb := o.operationID(); !slices.Contains(verbs, verb) {
 			verbs = append(verbs, verb)
 		}
 	}
-	return objectNode("",
-		textNode("agis", "1.0"),
-		textNode("service", cmp.Or(s.name, "Service")),
-		textNode("agtp", "agtp://"+s.hostOr()),
-		textNode("version", "1.0.0"),
-		textNode("description", cmp.Or(s.description, "A service for agents")),
-		endpoints,
-		objectNode("vocabulary",
-			textsNode("declared_verbs", verbs),
-			textNode("domain", cmp.Or(s.domain, "general")),
-			textNode("namespace", s.chooseNamespace()),
-			textNode("version", "1.0.0"),
+	return tree.Object(
+		"agis", "1.0",
+		"service", cmp.Or(s.name, "Service"),
+		"agtp", "agtp://"+s.hostOr(),
+		"version", "1.0.0",
+		"description", cmp.Or(s.description, "A service for agents"),
+		"endpoints", endpoints,
+		"vocabulary", tree.Object(
+			"declared_verbs", tree.Strings(verbs...),
+			"domain", cmp.Or(s.domain, "general"),
+			"namespace", cmp.Or(pathSegment(s.name), "service"),
+			"version", "1.0.0",
 		),
 	)
 }
-
-func (s *draft) chooseNamespace() string { return cmp.Or(pathSegment(s.name), "service") }
 
 func (o operation) operationID() string { return strings.ToUpper(cmp.Or(o.verb, blank.verb)) }
 
 func (o operation) buildEndpoint() *protocol.Node {
 	impact := cmp.Or(o.impact, o.usualImpact())
-	failures := arrayNode("errors")
-	for _, name := range o.failures {
-		failures.Items = append(failures.Items, objectNode("", textNode("name", name), textNode("description", nameToWords(name))))
+	names := o.failures
+	if len(names) == 0 {
+		names = blank.failures
 	}
-	if len(o.failures) == 0 {
-		failures.Items = append(failures.Items, objectNode("", textNode("name", "thing_not_found"), textNode("description", "Thing not found")))
+	failures := tree.Array()
+	for _, name := range names {
+		failures.Items = append(failures.Items, tree.Object("name", name, "description", nameToWords(name)))
 	}
-	return objectNode("",
-		textNode("method", o.operationID()),
-		textNode("path", "/"+pathSegment(cmp.Or(o.noun, blank.noun))),
-		objectNode("semantic",
-			textNode("intent", cmp.Or(o.intent, nameToWords(cmp.Or(o.verb, blank.verb)))),
-			textNode("actor", "agent"),
-			textNode("outcome", cmp.Or(o.outcome, blank.outcome)),
-			textNode("capability", o.capabilityClass()),
-			literalNode("confidence_guidance", protocol.Number, confidence[impact]),
-			textNode("impact_tier", impact),
-			literalNode("is_idempotent", protocol.Bool, map[bool]string{true: "true", false: "false"}[o.isIdempotent()]),
+	return tree.Object(
+		"method", o.operationID(),
+		"path", "/"+pathSegment(cmp.Or(o.noun, blank.noun)),
+		"semantic", tree.Object(
+			"intent", cmp.Or(o.intent, nameToWords(cmp.Or(o.verb, blank.verb))),
+			"actor", "agent",
+			"outcome", cmp.Or(o.outcome, blank.outcome),
+			"capability", o.capabilityClass(),
+			"confidence_guidance", tree.Number(confidence[impact]),
+			"impact_tier", impact,
+			"is_idempotent", o.isIdempotent(),
 		),
-		fieldsSchema("input", o.inputs),
-		fieldsSchema("output", o.outputs),
-		failures,
+		"input", fieldsSchema(o.inputs, true),
+		"output", fieldsSchema(o.outputs, false),
+		"errors", failures,
 	)
 }
 
 // fieldsSchema returns the JSON Schema of fields.
-func fieldsSchema(key string, fields []field) *protocol.Node {
-	properties, required := objectNode("properties"), arrayNode("required")
+func fieldsSchema(fields []field, input bool) *protocol.Node {
+	properties := tree.Object()
+	var required []string
 	for _, f := range fields {
-		p := objectNode(f.name, textNode("type", jsonType(f.typ)))
-		if form := jsonFormat(f.typ); form != "" {
-			p.Items = append(p.Items, textNode("format", form))
+		typ, form := jsonType(f.typ)
+		p := tree.Put(properties, f.name, tree.Object("type", typ))
+		if form != "" {
+			tree.Put(p, "format", tree.String(form))
 		}
-		properties.Items = append(properties.Items, p)
 		if f.required {
-			required.Items = append(required.Items, textNode("", f.name))
+			required = append(required, f.name)
 		}
 	}
-	n := objectNode(key, textNode("type", "object"), properties)
-	if len(required.Items) > 0 && key == "input" {
-		n.Items = append(n.Items, required)
+	n := tree.Object("type", "object", "properties", properties)
+	if len(required) > 0 && input {
+		tree.Put(n, "required", tree.Strings(required...))
 	}
 	return n
 }
@@ -393,10 +353,8 @@ func nameToWords(name string) string {
 // summaryTree returns the summary of an AGIS document for /.well-known/agis.json (AGIS §11.1).
 func summaryTree(d *agis.Document, address string) *protocol.Node {
 	var classes, data []string
-	seen := map[string]bool{}
 	for _, e := range d.Endpoints {
-		if c := e.Semantic.Capability; c != "" && !seen[c] {
-			seen[c] = true
+		if c := e.Semantic.Capability; c != "" && !slices.Contains(classes, c) {
 			classes = append(classes, c)
 		}
 	}
@@ -411,22 +369,19 @@ func summaryTree(d *agis.Document, address string) *protocol.Node {
 	if d.Vocabulary.Negotiable {
 		protocols = append(protocols, "negotiate")
 	}
-	truth := func(key string, b bool) *protocol.Node {
-		return literalNode(key, protocol.Bool, map[bool]string{true: "true", false: "false"}[b])
-	}
-	return objectNode("",
-		textNode("agis", "1.0"),
-		textNode("service", d.Service),
-		textNode("agtp", d.AGTP),
-		textNode("agis_document", address),
-		textsNode("methods", d.Vocabulary.DeclaredVerbs),
-		textNode("domain", d.Vocabulary.Domain),
-		textNode("namespace", d.Vocabulary.Namespace),
-		truth("negotiable", d.Vocabulary.Negotiable),
-		textsNode("capability_summary", classes),
-		textsNode("data_classes", data),
-		truth("pre_auth_discovery", preAuth),
-		textNode("version", d.ServiceVersion),
-		textsNode("interaction_protocols", protocols),
+	return tree.Object(
+		"agis", "1.0",
+		"service", d.Service,
+		"agtp", d.AGTP,
+		"agis_document", address,
+		"methods", tree.Strings(d.Vocabulary.DeclaredVerbs...),
+		"domain", d.Vocabulary.Domain,
+		"namespace", d.Vocabulary.Namespace,
+		"negotiable", d.Vocabulary.Negotiable,
+		"capability_summary", tree.Strings(classes...),
+		"data_classes", tree.Strings(data...),
+		"pre_auth_discovery", preAuth,
+		"version", d.ServiceVersion,
+		"interaction_protocols", tree.Strings(protocols...),
 	)
 }

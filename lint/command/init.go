@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -202,15 +203,13 @@ func assembleFiles(f initFormat, text []byte, host string) (builtDocument, error
 	}
 	m := builtDocument{files: f.files}
 	for i, text := range append([][]byte{text}, rest...) {
-		m.files[i].text = endLine(text)
+		m.files[i].text = append(bytes.TrimRight(text, "\n"), '\n')
 	}
 	if strings.Contains(string(text), f.mark) {
 		m.marked = "; then remove " + f.marked + " " + f.files[0].name
 	}
 	return m, nil
 }
-
-func endLine(text []byte) []byte { return append([]byte(strings.TrimRight(string(text), "\n")), '\n') }
 
 // checkConformance checks the new document. An error here is the result of a combination of answers
 // or of a fault of this program: nothing is written.

@@ -10,19 +10,6 @@ import (
 	"gazetteer/protocol"
 )
 
-// ruleJSON is the output of --rule with --format json.
-type ruleJSON struct {
-	Code     string            `json:"code"`
-	Name     string            `json:"name"`
-	Severity protocol.Severity `json:"severity"`
-	Section  string            `json:"section"`
-	Basis    string            `json:"basis"`
-	Pass     int               `json:"pass,omitempty"`
-	Text     string            `json:"text"`
-	Bad      string            `json:"bad"`
-	Good     string            `json:"good"`
-}
-
 // explainRule prints a rule.
 func (v *validateRun) explainRule(code string) error {
 	if strings.EqualFold(code, "all") {
@@ -43,7 +30,7 @@ func (v *validateRun) explainRule(code string) error {
 func (v *validateRun) explainOne(r protocol.Rule, whole bool) error {
 	switch {
 	case v.format == "json":
-		return json.NewEncoder(v.Out).Encode(ruleJSON{r.Code, r.Slug, r.Severity, r.Section, r.Basis, r.Pass, r.Text, r.Bad, r.Good})
+		return json.NewEncoder(v.Out).Encode(r)
 	case !whole:
 		_, err := fmt.Fprintf(v.Out, "%-8s %-7s %-28s %s\n", r.Code, r.Severity, r.Slug, r.Section)
 		return err

@@ -19,30 +19,27 @@ func writeGitHub(w *bytes.Buffer, reports []Report, _ Options) error {
 		src := newSource(r.Text)
 		for _, f := range r.Findings {
 			fmt.Fprintf(w, "::%s %s::%s\n", severityWord(f.Severity, "notice"),
-				annotationProperties(r.Input, src, f), escapeData(githubText(r.Input, f)))
+				annotationProperties(r.Input, src, f), dataEscaper.Replace(githubText(r.Input, f)))
 		}
 	}
-	fmt.Fprintf(w, "%s\n", escapeLine(formatTotals(reports)))
+	// A line of plain log must not be read as a command.
+	fmt.Fprintf(w, "%s\n", strings.ReplaceAll(formatTotals(reports), "::", ": :"))
 	return nil
 }
 
 // severityWord returns error, warning, or the word of the format for an info.
 func severityWord(s protocol.Severity, info string) string {
-	switch s {
-	case protocol.Error:
-		return "error"
-	case protocol.Warning:
-		return "warning"
-	default:
+	if s == protocol.Info {
 		return info
 	}
+	return s.String()
 }
 
 // annotationProperties writes the place. GitHub accepts endColumn only within one line.
 func annotationProperties(input string, src *source, f protocol.Finding) string {
 	var parts []string
 	add := func(name string, value any) {
-		parts = append(parts, name+"="+escapeProperty(fmt.Sprint(value)))
+		parts = append(parts, name+"="+propertyEscaper.Replace(fmt.Sprint(value)))
 	}
 	if !isAddress(input) {
 		add("file", strings.TrimPrefix(Visible(input), "./"))
@@ -85,12 +82,6 @@ var (
 	dataEscaper     = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 	propertyEscaper = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
 )
-
-func escapeData(s string) string     { return dataEscaper.Replace(s) }
-func escapeProperty(s string) string { return propertyEscaper.Replace(s) }
-
-// escapeLine prevents a line of plain log from being read as a command.
-func escapeLine(s string) string { return strings.ReplaceAll(s, "::", ": :") }
 
 // formatTotals counts inputs and findings in one line.
 func formatTotals(reports []Report) string {

@@ -75,14 +75,6 @@ func colorOf(s protocol.Severity) string {
 	}
 }
 
-// wordOf returns the word for a severity: a finding that is only information is a note.
-func wordOf(s protocol.Severity) string {
-	if s == protocol.Info {
-		return "note"
-	}
-	return s.String()
-}
-
 // writeReport writes the findings of a document in their order. Findings with the same words are
 // written once, at the first of their places; the others follow it.
 func (t textWriter) writeReport(r Report) {
@@ -128,7 +120,7 @@ func (t textWriter) writeMore(input string, more []protocol.Finding) {
 	if len(more) == 0 {
 		return
 	}
-	fmt.Fprintf(t, "%s\n", t.paintText(colorOf(more[0].Severity), fmt.Sprintf("%s[%s]: %d more of this rule", wordOf(more[0].Severity), more[0].Code, len(more))))
+	fmt.Fprintf(t, "%s\n", t.paintText(colorOf(more[0].Severity), fmt.Sprintf("%s[%s]: %d more of this rule", severityWord(more[0].Severity, "note"), more[0].Code, len(more))))
 	for _, f := range more {
 		fmt.Fprintf(t, " %s %s: %s\n", t.paintText(blue, "-->"), placeAndPointer(input, f), protocol.ClipRunes(Visible(f.Message), maxColumns))
 	}
@@ -147,7 +139,7 @@ func placeAndPointer(input string, f protocol.Finding) string {
 func (t textWriter) writeGroup(input string, src *source, findings []protocol.Finding) {
 	f := findings[0]
 	color := colorOf(f.Severity)
-	fmt.Fprintf(t, "%s%s\n", t.paintText(color, wordOf(f.Severity)+"["+f.Code+"]"), t.paintText(bold, ": "+Visible(f.Message)))
+	fmt.Fprintf(t, "%s%s\n", t.paintText(color, severityWord(f.Severity, "note")+"["+f.Code+"]"), t.paintText(bold, ": "+Visible(f.Message)))
 	margin := len(strconv.Itoa(max(f.Line, 1)))
 	gutter := strings.Repeat(" ", margin)
 	fmt.Fprintf(t, "%s%s %s\n", gutter, t.paintText(blue, "-->"), placeAndPointer(input, f))
