@@ -221,7 +221,7 @@ func (in Input) judgeForm() State {
 			if len(f.Findings) == 0 {
 				s.addFetch(f)
 			}
-			s.addFindings(f.Kind, f.URL, f.Findings)
+			s.addFindings(f.Kind, f.URL, f.Findings, func(protocol.Finding) bool { return true })
 		case (f.Outcome == fetch.OK || f.Outcome == fetch.Unchanged) && s.Verdict == Unknown:
 			s.Verdict = Yes
 		}
@@ -247,16 +247,12 @@ func (in Input) judgeConformance() State {
 			continue
 		}
 		s.Verdict = No
-		s.addFindings(string(d.Kind), d.URL, onlyErrors(d.Findings))
+		s.addFindings(string(d.Kind), d.URL, d.Findings, func(f protocol.Finding) bool { return f.Severity == protocol.Error })
 	}
 	if s.Verdict != Yes {
 		s.Level = 0
 	}
 	return s
-}
-
-func onlyErrors(findings []protocol.Finding) []protocol.Finding {
-	return slices.DeleteFunc(slices.Clone(findings), func(f protocol.Finding) bool { return f.Severity != protocol.Error })
 }
 
 // contradictions are the codes of findings about two documents of a host that disagree.
@@ -274,10 +270,10 @@ func (in Input) judgeConsistency() State {
 	}
 	for _, d := range in.Documents {
 		s.At = laterTime(s.At, d.FetchedAt)
-		differ := slices.DeleteFunc(slices.Clone(d.Findings), func(f protocol.Finding) bool { return !slices.Contains(contradictions, f.Code) })
-		if len(differ) > 0 {
+		contradicts := func(f protocol.Finding) bool { return Contradicts(f.Code) }
+		if slices.ContainsFunc(d.Findings, contradicts) {
 			s.Verdict = No
-			s.addFindings(string(d.Kind), d.URL, differ)
+			s.addFindings(string(d.Kind), d.URL, d.Findings, contradicts)
 		}
 	}
 	return s
@@ -333,10 +329,13 @@ func (s *State) addFetch(f fetch.Fetch) {
 	s.Evidence = append(s.Evidence, Evidence{Kind: f.Kind, URL: f.URL, Outcome: f.Outcome, Text: text})
 }
 
-func (s *State) addFindings(kind, url string, findings []protocol.Finding) {
+// addFindings adds the findings that count.
+func (s *State) addFindings(kind, url string, findings []protocol.Finding, counts func(protocol.Finding) bool) {
 	for _, f := range findings {
-		s.Evidence = append(s.Evidence, Evidence{
-			Kind: kind, URL: url, Code: f.Code, Line: f.Line, Column: f.Column, Pointer: f.Pointer, Text: f.Message, Help: f.Help,
-		})
+		if counts(f) {
+			s.Evidence = append(s.Evidence, Evidence{
+				Kind: kind, URL: url, Code: f.Code, Line: f.Line, Column: f.Column, Pointer: f.Pointer, Text: f.Message, Help: f.Help,
+			})
+		}
 	}
 }

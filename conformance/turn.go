@@ -4,10 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	"gazetteer/fetch"
+	"gazetteer/protocol"
 	"gazetteer/store"
 )
 
@@ -197,19 +197,12 @@ func newTurn(m Measurement, key, at time.Time) *Turn {
 			continue
 		}
 		for _, e := range s.Evidence[:min(len(s.Evidence), turnEvidence)] {
-			e.Text, e.Help = clipText(e.Text), ""
-			e.URL, e.Pointer = clipText(e.URL), clipText(e.Pointer)
+			e.Text, e.Help = protocol.ClipBytes(e.Text, turnText), ""
+			e.URL, e.Pointer = protocol.ClipBytes(e.URL, turnText), protocol.ClipBytes(e.Pointer, turnText)
 			t.Evidence = append(t.Evidence, StateEvidence{State: s.Name, Evidence: e})
 		}
 	}
 	return t
-}
-
-func clipText(s string) string {
-	if len(s) <= turnText {
-		return s
-	}
-	return strings.ToValidUTF8(s[:turnText], "") + "…"
 }
 
 // Write returns the write that stores the turn.

@@ -59,7 +59,11 @@ func (c *comparison) comparePrices(operation string, na, nb *protocol.Node) {
 			c.addChange(TextChanged, operation, value{}, y.value())
 		}
 	}
-	c.comparePriceTexts(operation, a, b)
+	a.others.eachWith(b.others, func(key string, x, y *protocol.Node) { // allowances and texts
+		if !equalValues(x, y) {
+			c.compareAllowance(operation, key, x, y)
+		}
+	})
 }
 
 // comparePriceGone records an amount that was removed. A text without an amount has taken its
@@ -75,16 +79,7 @@ func (c *comparison) comparePriceGone(operation string, x price, text *protocol.
 	}
 }
 
-// comparePriceTexts compares the members beside the amounts: allowances and texts.
-func (c *comparison) comparePriceTexts(operation string, a, b priceList) {
-	a.others.eachWith(b.others, func(key string, x, y *protocol.Node) {
-		if !equalValues(x, y) {
-			c.compareAllowance(operation, key, x, y)
-		}
-	})
-}
-
-// compareAllowance compares one such member: the amount that is free of charge, or a text.
+// compareAllowance compares a member beside the amounts: the amount that is free of charge, or a text.
 func (c *comparison) compareAllowance(operation, key string, a, b *protocol.Node) {
 	x, y := numberOf(a), numberOf(b)
 	if !containsAny(strings.ToLower(key), "free", "included", "quota", "credit", "allowance") || x == nil && y == nil {

@@ -44,7 +44,7 @@ func (c *comparison) compareLimits(operation string, na, nb *protocol.Node) {
 	left := b.rates
 	var gone []rate
 	for _, x := range a.rates {
-		i := indexRate(left, func(y rate) bool { return x.window == y.window && x.noun() == y.noun() })
+		i := slices.IndexFunc(left, func(y rate) bool { return x.window == y.window && x.noun() == y.noun() })
 		if i < 0 {
 			gone = append(gone, x)
 			continue
@@ -53,7 +53,7 @@ func (c *comparison) compareLimits(operation string, na, nb *protocol.Node) {
 		left = append(left[:i:i], left[i+1:]...)
 	}
 	for _, x := range gone {
-		i := indexRate(left, func(y rate) bool { return x.noun() == y.noun() && x.window != 0 && y.window != 0 })
+		i := slices.IndexFunc(left, func(y rate) bool { return x.noun() == y.noun() && x.window != 0 && y.window != 0 })
 		if i < 0 {
 			c.addChange(LimitRaised, operation, valueOf(x.node), value{})
 			continue
@@ -64,11 +64,7 @@ func (c *comparison) compareLimits(operation string, na, nb *protocol.Node) {
 	for _, y := range left {
 		c.addChange(LimitLowered, operation, value{}, valueOf(y.node))
 	}
-	c.compareLimitTexts(operation, a, b)
-}
-
-func indexRate(rates []rate, match func(rate) bool) int {
-	return slices.IndexFunc(rates, match)
+	a.others.eachWith(b.others, func(key string, x, y *protocol.Node) { c.compareLimitText(operation, key, x, y) })
 }
 
 func (c *comparison) compareRates(operation string, x, y rate) {
@@ -80,12 +76,7 @@ func (c *comparison) compareRates(operation string, x, y rate) {
 	}
 }
 
-// compareLimitTexts compares the members of a set of limits that are not numbers.
-func (c *comparison) compareLimitTexts(operation string, a, b limitList) {
-	a.others.eachWith(b.others, func(key string, x, y *protocol.Node) { c.compareLimitText(operation, key, x, y) })
-}
-
-// compareLimitText compares one such member. The removal of a tier for agents lowers the limit.
+// compareLimitText compares a member of a set of limits that is not a number. The removal of a tier for agents lowers the limit.
 func (c *comparison) compareLimitText(operation, key string, x, y *protocol.Node) {
 	name := key[strings.LastIndexByte(key, '/')+1:]
 	if equalValues(x, y) || isDefault(name, x) && isDefault(name, y) {

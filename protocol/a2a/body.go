@@ -274,7 +274,7 @@ func (c *checker) checkMembers(body jcs.Value, required ...string) {
 }
 
 func (c *checker) checkLength(v jcs.Value, path string, most int) {
-	if n := runesOf(v); n > most {
+	if n := utf8.RuneCountInString(v.Text()); n > most {
 		c.addViolation("length", path, "has "+strconv.Itoa(n)+" characters, more than "+strconv.Itoa(most))
 	}
 }

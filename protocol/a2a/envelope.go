@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"gazetteer/protocol/did"
 	"gazetteer/protocol/jcs"
@@ -330,6 +329,3 @@ func airIDOf(id string) string {
 	airID, _ := w.AirID()
 	return airID
 }
-
-// runesOf counts code points, as the schema does.
-func runesOf(v jcs.Value) int { return utf8.RuneCountInString(v.Text()) }

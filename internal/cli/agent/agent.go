@@ -37,8 +37,7 @@ or to the one on the configured address.`,
 		Args: cli.RequireVerb,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.PersistentFlags().StringVar(&k.path, "key", "agent.key", "file with the agent's key")
-	c.PersistentFlags().StringVar(&k.passphraseFile, "passphrase-file", "", "file whose first line is the passphrase of the key (default: prompt on the terminal)")
+	k.addFlags(c)
 	c.AddCommand(a.newCommand(k), a.showCommand(k), a.updateCommand(k), a.rotateCommand(k), a.recoverCommand(k),
 		a.attestCommand(k), a.proveCommand(k), a.deactivateCommand(k), a.mergeCommand(k), a.exportCommand(k), a.proofCommand(k))
 	return c

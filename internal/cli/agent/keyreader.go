@@ -15,10 +15,7 @@ import (
 type KeyReader struct{ keys keyring }
 
 // AddFlags adds --key and --passphrase-file to a command and its subcommands.
-func (r *KeyReader) AddFlags(c *cobra.Command) {
-	c.PersistentFlags().StringVar(&r.keys.path, "key", "agent.key", "file with the agent's key")
-	c.PersistentFlags().StringVar(&r.keys.passphraseFile, "passphrase-file", "", "file whose first line is the passphrase of the key (default: prompt on the terminal)")
-}
+func (r *KeyReader) AddFlags(c *cobra.Command) { r.keys.addFlags(c) }
 
 // Read returns the key and the DID of its agent, "" if the file names none. It asks for the
 // passphrase on the terminal unless a file contains it.

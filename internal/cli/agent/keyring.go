@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"gazetteer/internal/cli"
@@ -28,6 +29,11 @@ type keyring struct {
 	passphraseFile string
 
 	passphrase []byte // after the user was asked for it
+}
+
+func (k *keyring) addFlags(c *cobra.Command) {
+	c.PersistentFlags().StringVar(&k.path, "key", "agent.key", "file with the agent's key")
+	c.PersistentFlags().StringVar(&k.passphraseFile, "passphrase-file", "", "file whose first line is the passphrase of the key (default: prompt on the terminal)")
 }
 
 // recoveryPath returns the path of the recovery key: agent.recovery.key.

@@ -59,8 +59,7 @@ func (r *recoverFlags) formatFile() string {
 
 func (a *verbs) recoverAgent(c *cobra.Command, server *cli.Client, k *keyring, r *recoverFlags) error {
 	ctx := c.Context()
-	path := r.file
-	path = cmp.Or(path, k.recoveryPath())
+	path := cmp.Or(r.file, k.recoveryPath())
 	f, err := keyfile.Open(path)
 	if err != nil {
 		return keyError(err, path)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -113,7 +114,7 @@ func (e *verbs) checkFile(ctx context.Context, name string, o checkOptions) erro
 	for _, p := range report.Profiles() {
 		out.Profiles = append(out.Profiles, p.String())
 	}
-	good := isWellFormed(report, required)
+	good := slices.Contains(report.Profiles(), required)
 	if report.Envelope != nil {
 		digest := report.Envelope.Digest()
 		out.Digest = hex.EncodeToString(digest[:])

@@ -1,7 +1,6 @@
 package envelope
 
 import (
-	"slices"
 	"time"
 
 	"gazetteer/internal/cli"
@@ -166,6 +165,3 @@ func (e *verbs) parseTime(at string) (time.Time, error) {
 	}
 	return t, nil
 }
-
-// isWellFormed reports whether an envelope has the correct form for a profile.
-func isWellFormed(r a2a.Report, p a2a.Profile) bool { return slices.Contains(r.Profiles(), p) }

@@ -52,7 +52,7 @@ Exit code 1 when nothing is found.`,
 				return err
 			}
 			asked := f.buildQuery(strings.Join(words, " "))
-			if !f.hasQuestion(asked) {
+			if !asked.Has("q") && !slices.ContainsFunc(api.OrchestrateFilters(), asked.Has) {
 				return cli.UsageError(c, "find needs words, or one of --"+strings.Join(api.OrchestrateFilters(), ", --"))
 			}
 			return a.WithServer(c.Context(), cli.Read, func(server *cli.Client) error { return a.findOffers(c.Context(), server, asked, f.viewFlags) })
@@ -88,11 +88,6 @@ func (f *findFlags) buildQuery(words string) url.Values {
 	}
 	f.addToQuery(q)
 	return q
-}
-
-// hasQuestion reports whether a question has any content.
-func (f *findFlags) hasQuestion(q url.Values) bool {
-	return q.Has("q") || slices.ContainsFunc(api.OrchestrateFilters(), q.Has)
 }
 
 func (a *verbs) findOffers(ctx context.Context, c *cli.Client, asked url.Values, view viewFlags) error {

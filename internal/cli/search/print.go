@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"gazetteer/api/answer"
 	"gazetteer/call"
 	"gazetteer/document"
 	"gazetteer/index"
@@ -28,11 +29,8 @@ type searchAnswer struct {
 // searchHit is a hit with the additions of the answer.
 type searchHit struct {
 	index.Hit
-	Caution   string `json:"caution"`
-	Freshness struct {
-		Stale bool   `json:"stale"`
-		Why   string `json:"why"`
-	} `json:"freshness"`
+	Caution   string           `json:"caution"`
+	Freshness answer.Freshness `json:"freshness"`
 }
 
 func (a *verbs) printHits(r searchAnswer, words string, view viewFlags) {
@@ -104,11 +102,16 @@ func (h searchHit) listRemarks() []remark {
 	if h.Far {
 		remarks = append(remarks, remark{"far", "it probably does not fit the request"})
 	}
-	if h.Freshness.Stale {
-		remarks = append(remarks, remark{"stale", h.Freshness.Why})
+	return append(remarks, cautions(h.Freshness, h.Caution)...)
+}
+
+// cautions returns the remarks that a hit and an offer can have.
+func cautions(f answer.Freshness, caution string) (remarks []remark) {
+	if f.Stale {
+		remarks = append(remarks, remark{"stale", f.Why})
 	}
-	if h.Caution != "" {
-		remarks = append(remarks, remark{"caution", h.Caution})
+	if caution != "" {
+		remarks = append(remarks, remark{"caution", caution})
 	}
 	return remarks
 }
@@ -131,11 +134,7 @@ func printHit(a *verbs, h index.Hit, now time.Time, more ...remark) {
 func printHitLines(a *verbs, h index.Hit, now time.Time, more ...remark) {
 	o := h.Operation
 	fmt.Fprintln(a.Out, strings.TrimSpace(format.Visible(o.Verb)+" "+format.Visible(OperationName(o))))
-	field := func(name, text string) {
-		if text != "" {
-			fmt.Fprintf(a.Out, "  %-8s %s\n", name, format.Visible(text))
-		}
-	}
+	field := a.printDetail
 	field("does", o.Intent)
 	field("service", h.Service.Name+" ("+h.Host+")")
 	field("call", formatCall(o))

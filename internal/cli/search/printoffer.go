@@ -64,14 +64,7 @@ func (a *verbs) printOffers(page api.OrchestratePage, view viewFlags, joined boo
 
 // offerRows returns one row for an operation, and one row for each of its agents.
 func offerRows(o answer.ServedOperation) []row {
-	var remarks []remark
-	if o.Freshness.Stale {
-		remarks = append(remarks, remark{name: "stale"})
-	}
-	if o.Caution != "" {
-		remarks = append(remarks, remark{name: "caution"})
-	}
-	rows := []row{hitRow(o.Hit.Hit, remarks)}
+	rows := []row{hitRow(o.Hit.Hit, cautions(o.Freshness, o.Caution))}
 	for _, agent := range o.Agents {
 		inbox := cmp.Or(agent.Inbox, "no inbox")
 		rows = append(rows, row{name: "  " + string(agent.Strength) + "  " + formatAgent(agent), text: inbox, part: true})
@@ -84,19 +77,8 @@ func offerRows(o answer.ServedOperation) []row {
 
 // printOffer writes an operation in the format of a search, with the agents that serve it.
 func (a *verbs) printOffer(o answer.ServedOperation, now time.Time) {
-	var remarks []remark
-	if o.Freshness.Stale {
-		remarks = append(remarks, remark{"stale", o.Freshness.Why})
-	}
-	if o.Caution != "" {
-		remarks = append(remarks, remark{"caution", o.Caution})
-	}
-	printHitLines(a, o.Hit.Hit, now, remarks...)
-	line := func(name, text string) {
-		if text != "" {
-			fmt.Fprintf(a.Out, "  %-8s %s\n", name, format.Visible(text))
-		}
-	}
+	printHitLines(a, o.Hit.Hit, now, cautions(o.Freshness, o.Caution)...)
+	line := a.printDetail
 	for _, agent := range o.Agents {
 		line("agent", formatAgent(agent))
 		line("joined", string(agent.Strength)+": "+agent.Says)

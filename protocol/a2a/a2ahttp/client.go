@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/ed25519"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -348,12 +347,7 @@ func (c *Client) postEnvelope(ctx context.Context, inbox string, envelope []byte
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Accept", "application/json")
 	request.Header.Set(VersionHeader, Version)
-	client := http.Client{Timeout: 30 * time.Second}
-	if c.HTTP != nil {
-		client = *c.HTTP
-	}
-	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	response, err := client.Do(request)
+	response, err := sendWithoutRedirects(c.HTTP, request, 30*time.Second)
 	if err != nil {
 		return answer{}, err
 	}
@@ -362,23 +356,23 @@ func (c *Client) postEnvelope(ctx context.Context, inbox string, envelope []byte
 	if a.body, err = io.ReadAll(io.LimitReader(response.Body, maxAnswer)); err != nil && a.status >= 300 {
 		return answer{}, err
 	}
-	var said struct {
-		Error   string  `json:"error"`
-		Detail  string  `json:"detail"`
-		Message string  `json:"message"`
-		Retry   float64 `json:"retry_after_seconds"`
-	}
-	if json.Unmarshal(a.body, &said) == nil && a.status >= 300 {
-		a.reason, a.detail = said.Error, said.Detail
-		a.detail = cmp.Or(a.detail, said.Message)
-		if said.Retry > 0 && said.Retry < 1e6 {
-			a.retryAfter = time.Duration(said.Retry * float64(time.Second))
-		}
+	if a.status >= 300 {
+		a.reason, a.detail, a.retryAfter = readProblem(a.body)
 	}
 	if wait, ok := parseRetryAfter(response.Header.Get("Retry-After"), c.now()); ok {
 		a.retryAfter = wait
 	}
 	return a, nil
+}
+
+// sendWithoutRedirects makes a request with a client, nil for one with a timeout, and follows no redirect.
+func sendWithoutRedirects(with *http.Client, request *http.Request, timeout time.Duration) (*http.Response, error) {
+	client := http.Client{Timeout: timeout}
+	if with != nil {
+		client = *with
+	}
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return client.Do(request)
 }
 
 // parseRetryAfter reads a number of seconds or a date (RFC 9110 §10.2.3).

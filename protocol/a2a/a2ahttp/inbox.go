@@ -211,12 +211,7 @@ func (b *Inbox) do(ctx context.Context, method, below string, body []byte, wait 
 // read returns the body of an answer of status 200.
 func (b *Inbox) read(request *http.Request, wait time.Duration) ([]byte, error) {
 	request.Header.Set("Accept", "application/json")
-	client := http.Client{Timeout: 30*time.Second + wait}
-	if b.HTTP != nil {
-		client = *b.HTTP
-	}
-	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	response, err := client.Do(request)
+	response, err := sendWithoutRedirects(b.HTTP, request, 30*time.Second+wait)
 	if err != nil {
 		return nil, err
 	}
@@ -226,23 +221,26 @@ func (b *Inbox) read(request *http.Request, wait time.Duration) ([]byte, error) 
 		return text, err
 	}
 	e := &InboxError{Address: b.Address, Status: response.StatusCode}
-	e.Reason, e.Detail = readProblem(text)
+	e.Reason, e.Detail, _ = readProblem(text)
 	e.RetryAfter, _ = parseRetryAfter(response.Header.Get("Retry-After"), time.Now())
 	return nil, e
 }
 
 // readProblem returns what an error body says, in either dialect.
-func readProblem(text []byte) (reason, detail string) {
+func readProblem(text []byte) (reason, detail string, retryAfter time.Duration) {
 	var in struct {
-		Error   string `json:"error"`
-		Detail  string `json:"detail"`
-		Message string `json:"message"`
+		Error   string  `json:"error"`
+		Detail  string  `json:"detail"`
+		Message string  `json:"message"`
+		Retry   float64 `json:"retry_after_seconds"`
 	}
 	if json.Unmarshal(text, &in) != nil {
-		return "", ""
+		return "", "", 0
 	}
-	in.Detail = cmp.Or(in.Detail, in.Message)
-	return in.Error, in.Detail
+	if in.Retry > 0 && in.Retry < 1e6 {
+		retryAfter = time.Duration(in.Retry * float64(time.Second))
+	}
+	return in.Error, cmp.Or(in.Detail, in.Message), retryAfter
 }
 
 // InboxOf returns the address of the inbox in a DID document, absolute (§3.4). The error matches
