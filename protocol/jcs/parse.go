@@ -321,15 +321,7 @@ func (d *Document) parseObject(depth int) error {
 // sortNames puts the names of an object in canonical order and refuses one that
 // occurs twice.
 func (d *Document) sortNames(names []uint32) error {
-	if len(names) <= 16 {
-		for i := 1; i < len(names); i++ {
-			for j := i; j > 0 && d.compareNames(names[j-1], names[j]) > 0; j-- {
-				names[j-1], names[j] = names[j], names[j-1]
-			}
-		}
-	} else {
-		slices.SortFunc(names, d.compareNames)
-	}
+	slices.SortFunc(names, d.compareNames)
 	for i := 1; i < len(names); i++ {
 		if d.compareNames(names[i-1], names[i]) != 0 {
 			continue
