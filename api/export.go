@@ -91,7 +91,7 @@ func readExport(text []byte) (ids []*protocol.Node, as string, err error) {
 	case n == nil:
 		return nil, "", bad(root, "/as", "as is missing", "it is one of mcp, functions and curl")
 	case n.Kind != protocol.String || !slices.Contains(forms, n.Text):
-		return nil, "", bad(n, "", "as is none of the forms", "it is one of mcp, functions and curl")
+		return nil, "", bad(n, "", fmt.Sprintf("as: %.60q is not one of mcp, functions, curl", n.Text), "it is the form of the answer")
 	default:
 		as = n.Text
 	}
@@ -100,7 +100,7 @@ func readExport(text []byte) (ids []*protocol.Node, as string, err error) {
 	case n == nil:
 		return nil, "", bad(root, "/operations", "operations is missing", form)
 	case n.Kind != protocol.Array || len(n.Items) == 0:
-		return nil, "", bad(n, "", "operations is no list of ids", form)
+		return nil, "", bad(n, "", "operations is not a list of one or more ids", form)
 	case len(n.Items) > maxExport:
 		return nil, "", bad(n, "", fmt.Sprintf("operations has %d ids", len(n.Items)), fmt.Sprintf("send at most %d", maxExport))
 	}

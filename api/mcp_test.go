@@ -168,7 +168,7 @@ func TestMCPTools(t *testing.T) {
 		{"validate_document", map[string]any{}},
 		{"export_tools", map[string]any{"operations": []string{"a/b/c"}}},
 		{"list_changes", map[string]any{"since": "yesterday"}},
-		{"list_changes", map[string]any{"host": "a.example"}},
+		{"list_changes", map[string]any{"host": 5}},
 		{"list_changes", map[string]any{"limit": 5}},
 		{"search_operations", map[string]any{"query": 5}},
 		{"search_operations", map[string]any{"query": "book", "within_tokens": "many"}},
@@ -234,7 +234,12 @@ func TestMCPSpeaksOfItsTools(t *testing.T) {
 		{"find_agents", map[string]any{"query": " "}, "give query"},
 		{"show_service", map[string]any{"host": "nobody.example"}, "search_operations"},
 		{"show_service", map[string]any{"host": ""}, "the arguments are host"},
-		{"show_service", map[string]any{"host": "inn.example", "within_tokens": -5}, "the arguments are host"},
+		{"show_service", map[string]any{"host": "inn.example", "within_tokens": -5}, "within_tokens: size limit"},
+		{"show_service", map[string]any{"host": "inn.example", "within_tokens": "many"}, "within_tokens: size limit"},
+		{"search_operations", map[string]any{"verb": []any{1}}, "verb: verbs, e.g."},
+		{"find_agents", map[string]any{"query": "book", "joined": "perhaps"}, "joined: only operations"},
+		{"resolve_name", map[string]any{"name": "BOOK"}, "taxi.BOOK"},
+		{"resolve_name", map[string]any{"name": "inn.example"}, "show_service"},
 		{"search_operations", map[string]any{"query": "book", "within_tokens": 99}, "within_tokens"},
 		{"search_operations", map[string]any{"query": "book", "within_tokens": 100001}, "within_tokens"},
 		{"resolve_name", map[string]any{"name": "nobody-here.BOOK"}, "search_operations"},
@@ -243,6 +248,20 @@ func TestMCPSpeaksOfItsTools(t *testing.T) {
 	} {
 		if v := callTool(t, session, c.tool, c.arguments, true); !strings.Contains(fmt.Sprint(v["help"]), c.want) || strings.Contains(fmt.Sprint(v), "/api/v1/") {
 			t.Errorf("%s %v is refused with %v, want %q in its help", c.tool, c.arguments, v, c.want)
+		}
+	}
+	for name, arguments := range map[string]map[string]any{
+		"one value without its list": {"query": "book a room", "verb": "BOOK"},
+		"a list as text":             {"query": "book a room", "verb": `["BOOK"]`},
+		"a number as text":           {"query": "book a room", "within_tokens": "500"},
+	} {
+		if v := callTool(t, session, "search_operations", arguments, false); at(t, v, "operations", 0, "verb") != "BOOK" {
+			t.Errorf("%s: %v", name, v)
+		}
+	}
+	for _, arguments := range []map[string]any{{"query": "book a room", "joined": "true"}, {"query": "book a room", "require": "domain"}} {
+		if v := callTool(t, session, "find_agents", arguments, false); len(v["operations"].([]any)) != 0 {
+			t.Errorf("find_agents %v shows operations without an agent: %v", arguments, v)
 		}
 	}
 	v := callTool(t, session, "validate_document", map[string]any{"text": "{}"}, false)

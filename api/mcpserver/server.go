@@ -129,8 +129,8 @@ func addSearch[In any](s *Server, name, description string, filters []query.Filt
 }
 
 // readArguments reads the arguments of a call into the input, and returns the values of the filters
-// among them. A member with the value null counts as absent. An argument that the schema does not
-// allow is a *[toolError] that names it and says what is allowed.
+// among them. A member with the value null counts as absent, and [convertArgument] converts others. An
+// argument that the schema does not allow is a *[toolError] that names it and says what is allowed.
 func readArguments(arguments json.RawMessage, schema *jsonschema.Schema, filters []query.Filter, in any) (url.Values, error) {
 	members := map[string]json.RawMessage{}
 	if len(arguments) > 0 {
@@ -147,13 +147,14 @@ func readArguments(arguments json.RawMessage, schema *jsonschema.Schema, filters
 			delete(members, name)
 			continue
 		}
+		members[name] = convertArgument(member, members[name])
 		if name == tokensArgument {
 			if n, err := strconv.Atoi(string(members[name])); err == nil && (n < minTokens || n > maxTokens) {
-				return nil, badArgument(fmt.Sprintf("%s must be between %d and %d", name, minTokens, maxTokens), schema)
+				return nil, badValue(name, fmt.Sprintf("between %d and %d", minTokens, maxTokens), member)
 			}
 		}
 		if want, value := typeOfMember(member); json.Unmarshal(members[name], value) != nil {
-			return nil, badArgument(name+" must be "+want, schema)
+			return nil, badValue(name, want, member)
 		}
 	}
 	for _, name := range schema.Required {
@@ -184,6 +185,31 @@ func readArguments(arguments json.RawMessage, schema *jsonschema.Schema, filters
 // badArgument is the error for arguments that break the schema of a tool.
 func badArgument(detail string, schema *jsonschema.Schema) error {
 	return &toolError{Code: "bad-field", Detail: detail, Help: "the arguments are " + strings.Join(slices.Sorted(maps.Keys(schema.Properties)), ", ")}
+}
+
+// badValue is the error for a value that an argument cannot have.
+func badValue(name, want string, member *jsonschema.Schema) error {
+	return &toolError{Code: "bad-field", Detail: name + " must be " + want, Help: name + ": " + member.Description}
+}
+
+// convertArgument returns a value as the schema of its argument has it. Models write one value without
+// the list around it, and lists, numbers and truth values as texts; all of these are clear.
+func convertArgument(member *jsonschema.Schema, value json.RawMessage) json.RawMessage {
+	var text string
+	if json.Unmarshal(value, &text) != nil {
+		return value
+	}
+	inside := json.RawMessage(text)
+	switch {
+	case member.Items != nil:
+		if json.Unmarshal(inside, new([]string)) == nil {
+			return inside
+		}
+		return slices.Concat(json.RawMessage("["), value, json.RawMessage("]"))
+	case member.Type == "integer" && json.Unmarshal(inside, new(int)) == nil, member.Type == "boolean" && json.Unmarshal(inside, new(bool)) == nil:
+		return inside
+	}
+	return value
 }
 
 // typeOfMember returns the type of a member of an input, in words and as a value to decode into.

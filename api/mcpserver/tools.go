@@ -176,7 +176,7 @@ func (t tools) fitPage(ctx context.Context, tokens int, read func(limit int) (op
 type findInput struct {
 	Query        string `json:"query,omitempty" jsonschema:"what is to be done, in words"`
 	Join         string `json:"join,omitempty" jsonschema:"weakest link between agent and service: proved, mutual or claimed"`
-	Require      string `json:"require,omitempty" jsonschema:"evidence an agent must show, e.g. key,domain,inbox"`
+	Require      string `json:"require,omitempty" jsonschema:"evidence an agent must show, e.g. key,domain,inbox; leaves out operations without such an agent"`
 	Joined       bool   `json:"joined,omitempty" jsonschema:"only operations with an agent"`
 	Cursor       string `json:"cursor,omitempty" jsonschema:"next of an earlier result"`
 	WithinTokens int    `json:"within_tokens,omitempty" jsonschema:"size limit of the result in tokens, default 1500"`
@@ -190,7 +190,7 @@ func (t tools) findAgents(ctx context.Context, from http.Header, in findInput, q
 	setText(q, "cursor", in.Cursor)
 	setText(q, "join", in.Join)
 	setText(q, "require", in.Require)
-	if in.Joined {
+	if in.Joined || in.Require != "" { // an operation without an agent has none with that evidence
 		q.Set("joined", "true")
 	}
 	return t.fitPage(ctx, tokenLimit(in.WithinTokens), func(limit int) (operationPage, error) {
@@ -332,6 +332,14 @@ type resolution struct {
 func (t tools) resolveName(ctx context.Context, from http.Header, in resolveInput) (any, error) {
 	var v answer.Resolution
 	if _, err := t.sendRequest(ctx, Request{Method: http.MethodGet, Path: "/api/v1/resolve?" + url.Values{"name": {in.Name}}.Encode(), From: from}, &v); err != nil {
+		if problem := (*toolError)(nil); errors.As(err, &problem) {
+			switch problem.Code {
+			case "no-agent":
+				problem.Help = "check the characters; a verb is named with its namespace, as in taxi.BOOK; search_operations and find_agents search by words"
+			case "no-name":
+				problem.Help = "a name is NAMESPACE.VERB, as in taxi.BOOK; show_service shows a host, search_operations searches by words"
+			}
+		}
 		return nil, err
 	}
 	out := resolution{Kind: v.Kind, AirID: v.AirID, DID: cleanText(v.DID, 500), Inbox: cleanText(v.Inbox, 2048), Ambiguous: v.Ambiguous, Total: v.Total}
