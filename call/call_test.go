@@ -1,6 +1,7 @@
 package call_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os/exec"
@@ -190,6 +191,15 @@ func TestLinesAreSafeToPaste(t *testing.T) {
 			}
 			if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) > 0 {
 				t.Errorf("%s: %s left %v", name, line, left)
+			}
+			block, _ := h.CurlBlock()
+			again := exec.Command(shell)
+			again.Stdin = strings.NewReader("curl() { printf '<%s>' \"$@\"; }\n" + block + "\n")
+			if same, err := again.CombinedOutput(); err != nil || !bytes.Equal(same, out) {
+				t.Errorf("%s: %v: %s\ncalls curl with %s, the line with %s", name, err, block, same, out)
+			}
+			if lines := strings.Split(block, "\n"); len(lines) != 5 || !strings.HasPrefix(lines[3], "  --header ") {
+				t.Errorf("%q is written in the lines %q", bad, lines)
 			}
 			words := strings.Split(strings.Trim(string(out), "<>"), "><")
 			if len(words) != 10 || words[0] != "--globoff" || words[2] != "POST" || words[4] != "--header" || words[8] != "--data-raw" {

@@ -22,22 +22,36 @@ import (
 // every text of the document stands between single quotes without one inside, so
 // that a shell reads it as text.
 func (h How) Curl() (line string, ok bool) {
+	parts, ok := h.curlParts()
+	return strings.Join(parts, " "), ok
+}
+
+// CurlBlock returns the command of [How.Curl] for people, who read it in a narrow column: a shell reads
+// the same words, but the address and each option begin a line.
+func (h How) CurlBlock() (text string, ok bool) {
+	parts, ok := h.curlParts()
+	return strings.Join(parts, " \\\n  "), ok
+}
+
+// curlParts returns the parts of a command line between which a line may end.
+func (h How) curlParts() (parts []string, ok bool) {
 	r, ok := h.sampleRequest()
 	if !ok {
-		return "", false
+		return nil, false
 	}
-	words := []string{"curl", "--globoff"} // or braces would stand for several addresses
-	if r.method != "GET" {
-		words = append(words, "--request", r.method)
+	first := "curl --globoff" // or braces would stand for several addresses
+	if r.method == http.MethodGet {
+		parts = []string{first + " " + quoteShell(r.address)}
+	} else {
+		parts = []string{first + " --request " + r.method, quoteShell(r.address)}
 	}
-	words = append(words, quoteShell(r.address))
 	for _, h := range r.headers {
-		words = append(words, "--header", quoteShell(h[0]+": "+h[1]))
+		parts = append(parts, "--header "+quoteShell(h[0]+": "+h[1]))
 	}
 	if r.body != "" {
-		words = append(words, "--data-raw", quoteShell(r.body))
+		parts = append(parts, "--data-raw "+quoteShell(r.body))
 	}
-	return strings.Join(words, " "), true
+	return parts, true
 }
 
 // A sampleRequest is an HTTP request with {name} for each value to fill in. Its texts are printable

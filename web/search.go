@@ -438,7 +438,7 @@ func programsOf(o document.Operation, s document.Service) []programView {
 	for _, p := range []struct {
 		language string
 		write    func() (string, bool)
-	}{{"curl", how.Curl}, {"Python", how.Python}, {"JavaScript", how.JavaScript}} {
+	}{{"curl", how.CurlBlock}, {"Python", how.Python}, {"JavaScript", how.JavaScript}} {
 		if text, ok := p.write(); ok {
 			programs = append(programs, programView{p.language, frame.PlainText(text)})
 		}

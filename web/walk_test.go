@@ -135,6 +135,27 @@ func TestBrowserWalk(t *testing.T) {
 		}
 		tab.click("#facets summary")
 		tab.sees("#facets li", "BOOK")
+		// A line of a command ends between its words, not behind the dashes of an option.
+		tab.openDetails()
+		if parted := evaluate[[]string](tab, `[...document.querySelectorAll(".programs pre")].flatMap(pre => [...pre.textContent.matchAll(/--[a-z]/g)].map(m => {
+			const top = at => {
+				const range = document.createRange()
+				range.setStart(pre.firstChild, at)
+				range.setEnd(pre.firstChild, at + 1)
+				return range.getBoundingClientRect().top
+			}
+			return top(m.index) == top(m.index + 2) ? "" : pre.textContent.slice(m.index, m.index + 20)
+		}).concat(pre.textContent.startsWith("curl") ? "curl" : "")).filter(Boolean)`); !slices.Contains(parted, "curl") || slices.ContainsFunc(parted, func(s string) bool { return s != "curl" }) {
+			t.Errorf("lines of %d commands end inside of options: %q", len(parted), parted)
+		}
+		tab.open("/agents")
+		if top := evaluate[float64](tab, `document.querySelector(".cards > li").getBoundingClientRect().top`); top > 600 || evaluate[bool](tab, `document.querySelector("#capability").checkVisibility()`) {
+			t.Errorf("the first agent begins at %v, behind the filters", top)
+		}
+		tab.open("/agents?capability=book")
+		if !evaluate[bool](tab, `document.querySelector("#capability").checkVisibility()`) {
+			t.Error("a filter that is set is folded")
+		}
 	})
 	t.Run("with room the list of filters is open", func(t *testing.T) {
 		for _, scripts := range []bool{true, false} {

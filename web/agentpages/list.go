@@ -24,6 +24,7 @@ type agentsView struct {
 	Verb       string
 	Signals    []signalChoice
 	Narrowed   bool // something was asked for
+	Filtered   bool // by more than words
 	Agents     []agentRow
 	Total      int
 	First      int // number of the first agent shown, from 1
@@ -97,7 +98,8 @@ func (p *Pages) agentsPage(c *gin.Context) (frame.WebPage, error) {
 		return frame.WebPage{}, requireError(err)
 	}
 	v := agentsView{Words: words, Where: p.BaseAddress, Capability: strings.TrimSpace(c.Query("capability")), Verb: strings.TrimSpace(c.Query("verb"))}
-	v.Narrowed = v.Words != "" || v.Capability != "" || v.Verb != "" || len(require) > 0
+	v.Filtered = v.Capability != "" || v.Verb != "" || len(require) > 0
+	v.Narrowed = v.Words != "" || v.Filtered
 	for _, s := range signalNames {
 		v.Signals = append(v.Signals, signalChoice{s.name, s.label, slices.Contains(require, s.name)})
 	}
