@@ -11,6 +11,7 @@ import (
 
 	"gazetteer/api/answer"
 	"gazetteer/api/route"
+	"gazetteer/census"
 	"gazetteer/conformance"
 	"gazetteer/document"
 	"gazetteer/fetch"
@@ -66,6 +67,7 @@ type servicesInput struct {
 	Cursor string   `query:"cursor" doc:"where the page begins, from the answer before"`
 	Is     []string `query:"is,explode" maxItems:"10" enum:"reachable,well-formed,conformant,consistent,answers,-reachable,-well-formed,-conformant,-consistent,-answers" doc:"states that the host must all have; with a minus sign, states that it must not have"`
 
+	Words    string `query:"q" maxLength:"100" doc:"words that the host or the name of the service must all have, in any case"`
 	Category string `query:"category" maxLength:"100" doc:"a category that the service names, such as finance"`
 }
 
@@ -89,8 +91,8 @@ func (a *API) listServices(ctx context.Context, in *servicesInput) (*route.Outpu
 	var page answer.ServicePage
 	is, not := splitStates(in.Is)
 	switch {
-	case in.Category != "":
-		page, err = a.Answers.ServicesInCategory(ctx, in.Category, is, not, c.After, in.Limit)
+	case in.Category != "", strings.TrimSpace(in.Words) != "":
+		page, err = a.Answers.SelectServices(ctx, census.ServiceQuery{Words: in.Words, Category: in.Category, Is: is, Not: not, After: c.After, Limit: in.Limit})
 	case len(in.Is) > 0:
 		page, err = a.Answers.ServicesInState(ctx, is, not, c.After, in.Limit)
 	default:

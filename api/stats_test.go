@@ -83,6 +83,22 @@ func TestStats(t *testing.T) {
 			t.Errorf("%s: %d services are listed, %d counted", category, listed, counted.Total)
 		}
 	}
+	// Words select services by host and name; without any, all are listed.
+	found := map[string][]string{}
+	for _, words := range []string{"", "jokes TEST", "nothing-has-it"} {
+		for cursor, more := "", true; more; more = cursor != "" {
+			var page api.ServiceList
+			decodeInto(t, h.get("/api/v1/services?"+url.Values{"limit": {"20"}, "q": {words}, "cursor": {cursor}}.Encode(), 200), &page)
+			for _, s := range page.Services {
+				found[words] = append(found[words], s.Host+" "+strings.ToLower(s.Name))
+			}
+			cursor = page.Next
+		}
+	}
+	jokes := slices.DeleteFunc(slices.Clone(found[""]), func(s string) bool { return !strings.Contains(s, "jokes") || !strings.Contains(s, "test") })
+	if len(jokes) == 0 || len(jokes) == len(found[""]) || !slices.Equal(jokes, found["jokes TEST"]) || found["nothing-has-it"] != nil {
+		t.Errorf("of %d services, the words select %v, want %v", len(found[""]), found, jokes)
+	}
 	// No figure is of a moment in the future.
 	now := time.Now()
 	if stats.At.IsZero() || stats.At.After(now) || series.At.IsZero() || series.At.After(now) {

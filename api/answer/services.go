@@ -104,11 +104,12 @@ func (a *Answers) ServicesInState(ctx context.Context, is, not []conformance.Nam
 	}
 }
 
-// ServicesInCategory lists the services that name a category, in any case, and whose hosts have states,
-// as [Answers.ServicesInState] does, but as they were at the last refresh of the figures. The error is
-// that of [Answers.ListServices].
-func (a *Answers) ServicesInCategory(ctx context.Context, category string, is, not []conformance.Name, after string, limit int) (ServicePage, error) {
-	list, err := a.ListServices(ctx, census.ServiceQuery{Category: category, Is: is, Not: not, Order: census.ByHost, After: after, Limit: limit})
+// SelectServices lists the services that a query selects by words, category and states in the order of
+// the keys of their hosts, as they were at the last refresh of the figures. The error is that of
+// [Answers.ListServices].
+func (a *Answers) SelectServices(ctx context.Context, q census.ServiceQuery) (ServicePage, error) {
+	q.Order = census.ByHost
+	list, err := a.ListServices(ctx, q)
 	return ServicePage{Services: list.Services, After: list.After, Seq: list.Seq}, err
 }
 

@@ -11,14 +11,13 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime"
-	"runtime/debug"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"gazetteer/fetch"
+	"gazetteer/internal/version"
 	"gazetteer/lint/command"
 	"gazetteer/lint/format"
 )
@@ -85,28 +84,23 @@ Exit codes: 0 done, 1 findings, 2 usage, 3 something could not be read,
 	root.SetIn(s.in)
 	root.SetOut(s.out)
 	root.SetErr(s.err)
+	build := version.Read()
+	root.Version = build.Version
+	root.SetVersionTemplate(build.Describe("gazlint"))
+	root.Flags().BoolP("version", "v", false, "print the version, the commit and the date")
 	world := command.Environment{
-		Program: "gazlint", Version: version(), In: s.in, Out: s.out, Err: s.err,
+		Program: "gazlint", Version: build.Version, In: s.in, Out: s.out, Err: s.err,
 		Fetcher: func() (command.Fetcher, error) { return fetch.New(o) },
 	}
 	root.AddCommand(command.Commands(world)...)
 	root.AddCommand(&cobra.Command{
 		Use:   "version",
-		Short: "Print how this program was built",
+		Short: "Print the version, the commit and the date of this program",
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(s.out, "gazlint %s (%s, %s/%s)\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprint(s.out, build.Describe("gazlint"))
 			return err
 		},
 	})
 	command.UsageErrors(root)
 	return root
-}
-
-// version returns the version of the module, or the commit that the program was built from.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
-		return "devel"
-	}
-	return info.Main.Version
 }

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"testing"
 )
@@ -17,6 +19,25 @@ func TestRefusalsHaveColumn(t *testing.T) {
 		if got := StatusError(400, []byte(body)).Error(); got != want {
 			t.Errorf("%s:\ngot  %s\nwant %s", body, got, want)
 		}
+	}
+}
+
+// TestStrangeServersAreNamed checks that the refusal of a server without the program's addresses or
+// methods says so, and that a refusal of a Gazetteer and the error of a proxy before one do not.
+func TestStrangeServersAreNamed(t *testing.T) {
+	request := httptest.NewRequest(http.MethodPost, "http://a.example/below/api/v1/agents?x=1", nil)
+	for status, want := range map[int]string{
+		404: "there is no Gazetteer at http://a.example/below: the server there answered 404 Not Found",
+		405: "there is no Gazetteer at http://a.example/below: the server there answered 405 Method Not Allowed",
+		501: "there is no Gazetteer at http://a.example/below: the server there answered 501 Not Implemented",
+		502: "the server answered 502 Bad Gateway",
+	} {
+		if got := refusalError(&http.Response{StatusCode: status, Request: request}, []byte("<html>")).Error(); got != want {
+			t.Errorf("%d: got %q, want %q", status, got, want)
+		}
+	}
+	if got := refusalError(&http.Response{StatusCode: 405, Request: request}, []byte(`{"detail": "this address is read only"}`)).Error(); got != "this address is read only" {
+		t.Errorf("a problem: %q", got)
 	}
 }
 

@@ -50,7 +50,7 @@ func refusalError(response *http.Response, body []byte) error {
 		return err
 	}
 	text := e.Err.Error()
-	if status == http.StatusNotFound && !isProblem(body) && response.Request != nil {
+	if isOfStranger(status) && !isProblem(body) && response.Request != nil {
 		at := *response.Request.URL
 		at.Path, _, _ = strings.Cut(at.Path, "/api/v1/")
 		at.RawPath, at.RawQuery = "", ""
@@ -67,6 +67,12 @@ func refusalError(response *http.Response, body []byte) error {
 		text += "\n  got:      " + format.Visible(r.Got)
 	}
 	return &exit.Error{Code: e.Code, Err: &RefusedError{Status: status, Code: r.Code, AirID: r.AirID, Work: r.Work, err: errors.New(text)}}
+}
+
+// isOfStranger reports whether a server other than Gazetteer answers with a status to its addresses
+// and methods. A proxy answers with others before a Gazetteer that is down.
+func isOfStranger(status int) bool {
+	return status == http.StatusNotFound || status == http.StatusMethodNotAllowed || status == http.StatusNotImplemented
 }
 
 // isProblem reports whether a body is a problem of a Gazetteer, or an error of the AIR reference.

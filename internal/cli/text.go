@@ -61,9 +61,16 @@ func FormatWait(now, t time.Time) string {
 	if !t.After(now) {
 		return "now"
 	}
-	return "in " + FormatSpan(t.Sub(now))
+	d := t.Sub(now)
+	for _, unit := range []time.Duration{24 * time.Hour, time.Hour, time.Minute, time.Second} {
+		if rounded := d.Round(unit); rounded >= 2*unit { // almost three days are not two
+			return "in " + FormatSpan(rounded)
+		}
+	}
+	return "in " + FormatSpan(d)
 }
 
+// FormatSpan writes a time span in one unit, rounded down: "3 days".
 func FormatSpan(d time.Duration) string {
 	switch {
 	case d < 2*time.Second:

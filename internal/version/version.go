@@ -2,6 +2,7 @@
 package version
 
 import (
+	"fmt"
 	"runtime"
 	"runtime/debug"
 )
@@ -16,6 +17,7 @@ type Info struct {
 	Platform string `json:"platform"`
 }
 
+// Read returns what the running program knows of its build.
 func Read() Info {
 	b := Info{Version: "devel", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
@@ -36,4 +38,17 @@ func Read() Info {
 		}
 	}
 	return b
+}
+
+// Describe describes the build of a program in two lines: version, commit and date.
+func (b Info) Describe(program string) string {
+	text := fmt.Sprintf("%s %s (%s, %s)\n", program, b.Version, b.Go, b.Platform)
+	if b.Revision == "" {
+		return text + "built without version control: commit and date are not known\n"
+	}
+	changed := ""
+	if b.Modified {
+		changed = ", with local changes"
+	}
+	return text + fmt.Sprintf("commit %s of %s%s\n", b.Revision, b.Time, changed)
 }

@@ -23,6 +23,9 @@ import (
 // agentNote is the note in a key file that names the owner of the key by its DID.
 const agentNote = "agent"
 
+// defaultKeyFile is the value of --key.
+const defaultKeyFile = "agent.key"
+
 // keyring contains the key files that the commands for agents use.
 type keyring struct {
 	path           string // of the key in use
@@ -32,7 +35,7 @@ type keyring struct {
 }
 
 func (k *keyring) addFlags(c *cobra.Command) {
-	c.PersistentFlags().StringVar(&k.path, "key", "agent.key", "file with the agent's key")
+	c.PersistentFlags().StringVar(&k.path, "key", defaultKeyFile, "file with the agent's key")
 	c.PersistentFlags().StringVar(&k.passphraseFile, "passphrase-file", "", "file whose first line is the passphrase of the key (default: prompt on the terminal)")
 }
 
@@ -42,6 +45,12 @@ func (k *keyring) recoveryPath() string { return recoveryPathOf(k.path) }
 func recoveryPathOf(path string) string {
 	ext := filepath.Ext(path)
 	return strings.TrimSuffix(path, ext) + ".recovery" + ext
+}
+
+// keyPathOf returns the path of the key that a recovery key, or the key itself, belongs to.
+func keyPathOf(path string) string {
+	ext := filepath.Ext(path)
+	return strings.TrimSuffix(strings.TrimSuffix(path, ext), ".recovery") + ext
 }
 
 // formatFiles names the key files that exist.
@@ -90,9 +99,15 @@ func parseOwner(f keyfile.File, path string) (did.Web, error) {
 
 // keyError adds the next step to the error of an unusable key file.
 func keyError(err error, path string) error {
+	withKey := ""
+	if key := keyPathOf(path); key != defaultKeyFile {
+		withKey = " --key " + cli.QuoteForShell(key)
+	}
 	switch {
+	case errors.Is(err, fs.ErrNotExist) && cli.FileExists(keyfile.Next(path)):
+		return exit.NotFoundf("there is no key in %s, and %s waits until it takes effect. To see when, and to use it from then on: gazetteer agent show%s", path, keyfile.Next(path), withKey)
 	case errors.Is(err, fs.ErrNotExist) && cli.FileExists(recoveryPathOf(path)):
-		return exit.NotFoundf("there is no key in %s, but %s exists: if the key is lost, recover the agent with: gazetteer agent recover", path, recoveryPathOf(path))
+		return exit.NotFoundf("there is no key in %s, but %s exists: if the key is lost, recover the agent with: gazetteer agent recover%s", path, recoveryPathOf(path), withKey)
 	case errors.Is(err, fs.ErrNotExist):
 		return exit.NotFoundf("there is no key in %s: name the file with --key, or make an agent with: gazetteer agent new NAME", path)
 	case errors.Is(err, keyfile.ErrPassphrase):
@@ -196,7 +211,7 @@ func (k *keyring) promoteKey() error {
 // formatAgentCommand returns an agent command that the user can run next with the same key.
 func (a *verbs) formatAgentCommand(k *keyring, words string) string {
 	text := a.FormatCommand("agent " + words)
-	if k.path != "agent.key" {
+	if k.path != defaultKeyFile {
 		text += " --key " + cli.QuoteForShell(k.path)
 	}
 	if k.passphraseFile != "" {

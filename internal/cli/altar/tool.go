@@ -68,7 +68,12 @@ the session. TOOL is the name of a contract, or RUNTIME/NAME for one runtime.
   gazetteer tool call add --arg a=1 --arg b=2
   gazetteer tool call upload --arg data=@picture.png --yes
   gazetteer tool call search --parameters '{"query": "pizza", "tags": ["a", "b"]}'`,
-		Args: cli.ExactArgs(1, "the name of a tool"),
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) > 1 && strings.Contains(args[1], "=") {
+				return cli.UsageError(c, "a parameter needs --arg before it: --arg %s", cli.QuoteForShell(args[1]))
+			}
+			return cli.ExactArgs(1, "the name of a tool")(c, args)
+		},
 		RunE: func(c *cobra.Command, args []string) error { return v.callTool(c.Context(), args[0], f) },
 	}
 	f.addFlags(c)

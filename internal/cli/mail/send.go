@@ -45,7 +45,12 @@ seconds, or when the inbox says so within 30 seconds; standard error says why. A
 recipient whose key changed is resolved once more.
 Sent messages are stored in the mailbox beside the key file. --again sends an undelivered
 message again, with its old id, so that it arrives once.`,
-		Args: cli.MaxArgs(1, "at most one recipient"),
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 2 {
+				return cli.UsageError(c, "send takes one recipient, and the message as a flag: %s", v.FormatCommand("send "+cli.QuoteForShell(args[0])+" --offer "+cli.QuoteForShell(args[1])))
+			}
+			return cli.MaxArgs(1, "at most one recipient")(c, args)
+		},
 		RunE: func(c *cobra.Command, args []string) error {
 			return v.WithServer(c.Context(), cli.Registry, func(server *cli.Client) error {
 				to := ""

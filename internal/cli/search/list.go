@@ -70,10 +70,13 @@ func (a *verbs) listCommand(use, short, what string, list func(ctx context.Conte
 // servicesCommand returns the command services.
 func (a *verbs) servicesCommand() *cobra.Command {
 	var states []string
-	var category string
-	command := a.listCommand("services", "List the services that are known, in order of host", "services", func(ctx context.Context, c *cli.Client, view viewFlags) error {
+	var words, category string
+	command := a.listCommand("services [WORDS]", "List the known services, those of one domain together", "services", func(ctx context.Context, c *cli.Client, view viewFlags) error {
 		var page api.ServiceList
 		query := url.Values{"limit": {strconv.Itoa(view.limit)}, "is": states}
+		if words != "" {
+			query.Set("q", words)
+		}
 		if category != "" {
 			query.Set("category", category)
 		}
@@ -103,13 +106,23 @@ func (a *verbs) servicesCommand() *cobra.Command {
 			}
 		}
 		a.printRows(rows)
-		filtered := category != "" || len(states) > 0
+		filtered := words != "" || category != "" || len(states) > 0
 		err = a.endList(len(page.Services), unknownTotal, page.Next != "", view, "service", filtered)
 		if len(page.Services) == 0 && !filtered {
 			fmt.Fprintf(a.Out, "To add a host: %s\n", a.describeAdding(c, "example.com"))
 		}
 		return err
 	})
+	command.Long = `Services lists the hosts that publish documents for agents. Hosts of one domain stand
+together: lunch.acme.example and mail.acme.example are both at acme. WORDS select the
+services that have all of them in their host or name.
+
+  gazetteer services acme
+  gazetteer services --category finance --limit 100`
+	command.Args = func(_ *cobra.Command, args []string) error {
+		words = strings.Join(args, " ")
+		return nil
+	}
 	command.Flags().StringVar(&category, "category", "", "category that the service names, such as finance")
 	command.Flags().StringSliceVar(&states, "is", nil, "required states of the host: reachable, well-formed, conformant, consistent, answers; with a minus sign, excluded ones")
 	return command

@@ -53,8 +53,8 @@ func (a *verbs) resolveCommand() *cobra.Command {
 		Use:   "resolve ID",
 		Short: "Find an agent's inbox, or the services that offer NAMESPACE.VERB",
 		Long: `Resolve takes an AIR ID, a handle or a did:wba identifier and shows the agent's
-DID document and its A2AInbox. For NAMESPACE.VERB it shows every operation with that
-name; if there are several, it chooses none for you.
+inbox and key; --json shows its whole DID document. For NAMESPACE.VERB it shows every
+operation with that name; if there are several, it chooses none for you.
 
   gazetteer resolve AIR-7F3K-M9JQ-X2PW
   gazetteer resolve did:wba:registry.example:agents:AIR-7F3K-M9JQ-X2PW
@@ -92,7 +92,8 @@ func (a *verbs) resolveName(ctx context.Context, c *cli.Client, id string) error
 		return cli.WriteJSONText(a.Out, raw)
 	}
 	if r.Kind == "agent" {
-		return a.printAgent(r, logged)
+		a.printAgent(r, logged)
+		return nil
 	}
 	now := a.Environment.Now()
 	for _, c := range r.Candidates {
@@ -149,7 +150,8 @@ func differsFromLeaf(r Resolution, leaf registry.HistoryEntry) string {
 	return ""
 }
 
-func (a *verbs) printAgent(r Resolution, logged string) error {
+// printAgent prints what a sender needs. The whole DID document is in the answer as JSON.
+func (a *verbs) printAgent(r Resolution, logged string) {
 	inbox := cmp.Or(r.Inbox, "none: this agent has not published an A2AInbox")
 	fmt.Fprintf(a.Out, "agent  %s\ninbox  %s\n", format.Visible(cmp.Or(r.AirID, r.DID)), format.Visible(inbox))
 	if r.Key != nil {
@@ -158,9 +160,5 @@ func (a *verbs) printAgent(r Resolution, logged string) error {
 	if logged != "" {
 		fmt.Fprintf(a.Out, "log    %s\n", format.Visible(logged))
 	}
-	var text bytes.Buffer
-	if err := json.Indent(&text, r.Document, "", "  "); err != nil {
-		return exit.Networkf("the DID document is not JSON: %v", err)
-	}
-	return cli.WriteJSONText(a.Out, text.Bytes())
+	fmt.Fprintln(a.Out, cli.NewStyle(a.Out).Dim("the whole DID document: --json"))
 }
