@@ -401,6 +401,9 @@ func (v *verbs) sendCall(ctx context.Context, s *session, call altar.ToolCall) e
 			return nil
 		}
 	}
+	if err := lines.Err(); err != nil {
+		return exit.Networkf("the stream ended without its last chunk: %v", err)
+	}
 	return exit.Networkf("the stream ended without its last chunk")
 }
 

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -185,6 +186,10 @@ func (a *verbs) readStream(ctx context.Context, c *cli.Client, f changeFlags, pl
 			}
 			*place = id
 		}
+	}
+	// The next request goes on after any other end of the stream.
+	if errors.Is(lines.Err(), bufio.ErrTooLong) {
+		return exit.Networkf("%s sends a change of more than 1 MiB, which cannot be read", c.Base)
 	}
 	return nil
 }
