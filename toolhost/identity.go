@@ -24,6 +24,9 @@ const (
 	ClientIdentity  = "client"
 )
 
+// OperatorClient is the id of the client that the operator is. No identity has it.
+const OperatorClient = "operator"
+
 // An Identity is somebody that the operator has given access. Of a token only the hash is kept.
 type Identity struct {
 	ID   string `json:"id"`
@@ -40,6 +43,8 @@ type Identity struct {
 func (i *Identity) allowsTenant(tenant string) bool {
 	return tenant == "" || slices.Contains(i.Tenants, tenant) || slices.Contains(i.Tenants, everyID)
 }
+
+func (i Identity) isOperator() bool { return i.Kind == ClientIdentity && i.ID == OperatorClient }
 
 // Errors of identities.
 var (
@@ -91,7 +96,7 @@ func (h *Host) loadIdentities() error {
 	if err := json.Unmarshal(text, &list); err != nil {
 		return fmt.Errorf("read %s: %w", path, err)
 	}
-	h.identities = list
+	h.identities = slices.DeleteFunc(list, Identity.isOperator) // earlier builds let it be added
 	return nil
 }
 
@@ -130,6 +135,9 @@ func (h *Host) AddIdentity(_ context.Context, add Identity) error {
 	}
 	if add.Kind == RuntimeIdentity && (add.ID == HTTPRuntime || add.ID == anyRuntime) {
 		return fmt.Errorf("%w: %q has a meaning of its own in contracts; choose another id", ErrBadIdentity, add.ID)
+	}
+	if add.isOperator() {
+		return fmt.Errorf("%w: the client %q is the operator, who needs none; choose another id", ErrBadIdentity, add.ID)
 	}
 	if len(add.Tenants) > 0 && add.Kind != ClientIdentity {
 		return fmt.Errorf("%w: a runtime has no tenants", ErrBadIdentity)

@@ -94,7 +94,7 @@ func (h *Server) newToolTransport(e Environment) (*http.Transport, error) {
 // admitToolClient refuses a client unless it is an agent of this registry with the evidence that
 // tools require.
 func (h *Server) admitToolClient(ctx context.Context, client string, require []string) error {
-	if client == hosthttp.Operator {
+	if client == toolhost.OperatorClient {
 		return nil
 	}
 	agent, _, err := h.registry.Find(ctx, client)

@@ -135,13 +135,10 @@ func foreignOrigin(r *http.Request) bool {
 	return !found || !strings.EqualFold(host, r.Host)
 }
 
-// Operator is the id of the client that [AsOperator] makes of a request.
-const Operator = "operator"
-
 type operatorKey struct{}
 
 // AsOperator returns handler for the operator's listeners: a request without a token is one of the
-// client "operator", because only the operator reaches them.
+// client [toolhost.OperatorClient], because only the operator reaches them.
 func AsOperator(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		handler.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), operatorKey{}, true)))
@@ -151,7 +148,7 @@ func AsOperator(handler http.Handler) http.Handler {
 // identifyRequest returns whose request it is.
 func (h *Handler) identifyRequest(r *http.Request) (toolhost.Identity, bool) {
 	if r.Context().Value(operatorKey{}) != nil && r.Header.Get("Authorization") == "" {
-		return toolhost.Identity{ID: Operator, Kind: toolhost.ClientIdentity}, true
+		return toolhost.Identity{ID: toolhost.OperatorClient, Kind: toolhost.ClientIdentity}, true
 	}
 	if scheme, token, found := strings.Cut(r.Header.Get("Authorization"), " "); found && strings.EqualFold(scheme, "Bearer") {
 		return h.Host.IdentifyToken(strings.TrimSpace(token))

@@ -21,7 +21,6 @@ import (
 	"gazetteer/internal/exit"
 	"gazetteer/lint/format"
 	"gazetteer/toolhost"
-	"gazetteer/toolhost/hosthttp"
 )
 
 type verbs struct{ *cli.App }
@@ -326,9 +325,9 @@ func (v *verbs) warnOfMissingIdentities(ctx context.Context, server *cli.Client,
 		return operatorError(v, err)
 	}
 	known := map[string]bool{ // what needs no identity
-		toolhost.ClientIdentity + " " + hosthttp.Operator:     true,
-		toolhost.ClientIdentity + " *":                        true,
-		toolhost.RuntimeIdentity + " " + toolhost.HTTPRuntime: true,
+		toolhost.ClientIdentity + " " + toolhost.OperatorClient: true,
+		toolhost.ClientIdentity + " *":                          true,
+		toolhost.RuntimeIdentity + " " + toolhost.HTTPRuntime:   true,
 	}
 	for _, i := range list.Identities {
 		known[i.Kind+" "+i.ID] = true
