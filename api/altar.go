@@ -109,21 +109,13 @@ func (a *API) altarOperatorRoutes(h huma.API) {
 		return
 	}
 	route.Handle(a.Mux, h, route.Op("list-contracts"), a.listContracts)
-	add := route.Op("add-contracts")
-	route.Handle(a.Mux, h, add, a.addContracts)
-	route.DescribeBody[[]toolhost.ContractFile](h, h.OpenAPI().Paths[add.Path].Post)
-	propose := route.Op("propose-contracts")
-	route.Handle(a.Mux, h, propose, a.proposeContracts)
-	route.DescribeBody[ProposalBody](h, h.OpenAPI().Paths[propose.Path].Post)
-	approve := route.Op("approve-contract")
-	route.Handle(a.Mux, h, approve, a.approveContract)
-	route.DescribeBody[ApprovalBody](h, h.OpenAPI().Paths[approve.Path].Post)
+	route.HandleBody[[]toolhost.ContractFile](a.Mux, h, route.Op("add-contracts"), a.addContracts)
+	route.HandleBody[ProposalBody](a.Mux, h, route.Op("propose-contracts"), a.proposeContracts)
+	route.HandleBody[ApprovalBody](a.Mux, h, route.Op("approve-contract"), a.approveContract)
 	route.Handle(a.Mux, h, route.Op("revoke-contract"), a.revokeContract)
 	route.Handle(a.Mux, h, route.Op("list-contract-changes"), a.listContractChanges)
 	route.Handle(a.Mux, h, route.Op("list-identities"), a.listIdentities)
-	identity := route.Op("add-identity")
-	route.Handle(a.Mux, h, identity, a.addIdentity)
-	route.DescribeBody[IdentityBody](h, h.OpenAPI().Paths[identity.Path].Post)
+	route.HandleBody[IdentityBody](a.Mux, h, route.Op("add-identity"), a.addIdentity)
 	route.Handle(a.Mux, h, route.Op("remove-identity"), a.removeIdentity)
 	route.Handle(a.Mux, h, route.Op("list-runtimes"), a.listRuntimes)
 }
@@ -138,19 +130,10 @@ func (a *API) listContracts(ctx context.Context, _ *struct{}) (*route.Output[Con
 	if err != nil {
 		return nil, err
 	}
-	return uncachedAnswer(ContractList{list}), nil
+	return route.JSON(ContractList{list}), nil
 }
 
-// uncachedAnswer returns an answer that no cache may keep.
-func uncachedAnswer[T any](v T) *route.Output[T] {
-	out := route.JSON(v)
-	out.CacheControl = "no-store"
-	return out
-}
-
-type altarBody struct{ route.JSONBody }
-
-func (a *API) addContracts(ctx context.Context, in *altarBody) (*route.Output[ContractList], error) {
+func (a *API) addContracts(ctx context.Context, in *route.JSONBody) (*route.Output[ContractList], error) {
 	list, err := toolhost.ReadContracts(in.Text)
 	if err == nil {
 		err = a.tools.AddContracts(ctx, list)
@@ -168,7 +151,7 @@ func (a *API) addContracts(ctx context.Context, in *altarBody) (*route.Output[Co
 			added = append(added, toolhost.ContractStatus{Contract: c})
 		}
 	}
-	return uncachedAnswer(ContractList{added}), nil
+	return route.JSON(ContractList{added}), nil
 }
 
 // contractProblem returns the problem for a contract that cannot be used.
@@ -186,7 +169,7 @@ func (a *API) listIdentities(context.Context, *struct{}) (*route.Output[Identity
 	if list == nil {
 		list = []toolhost.Identity{}
 	}
-	return uncachedAnswer(IdentityList{list}), nil
+	return route.JSON(IdentityList{list}), nil
 }
 
 // IdentityBody describes an identity that is added.
@@ -199,7 +182,7 @@ type IdentityBody struct {
 	Tenants []string `json:"tenants,omitempty" doc:"the tenants in whose name a client may open sessions; * stands for every one"`
 }
 
-func (a *API) addIdentity(ctx context.Context, in *altarBody) (*route.Output[toolhost.Identity], error) {
+func (a *API) addIdentity(ctx context.Context, in *route.JSONBody) (*route.Output[toolhost.Identity], error) {
 	var body IdentityBody
 	if err := readStrictly(in.Text, &body); err != nil {
 		return nil, identityProblem(err)
@@ -213,7 +196,7 @@ func (a *API) addIdentity(ctx context.Context, in *altarBody) (*route.Output[too
 	if err := a.tools.AddIdentity(ctx, identity); err != nil {
 		return nil, identityProblem(err)
 	}
-	return uncachedAnswer(identity), nil
+	return route.JSON(identity), nil
 }
 
 // identityProblem returns the problem for an identity that cannot be added or removed.
@@ -246,7 +229,7 @@ type RuntimeList struct {
 }
 
 func (a *API) listRuntimes(context.Context, *struct{}) (*route.Output[RuntimeList], error) {
-	return uncachedAnswer(RuntimeList{a.tools.Runtimes(), a.tools.Figures()}), nil
+	return route.JSON(RuntimeList{a.tools.Runtimes(), a.tools.Figures()}), nil
 }
 
 // ProposalBody says which operations are to become contracts.
@@ -261,7 +244,7 @@ type Proposals struct {
 	Skipped   map[string]string   `json:"skipped" doc:"operations that are not proposed, with the reason"`
 }
 
-func (a *API) proposeContracts(ctx context.Context, in *altarBody) (*route.Output[Proposals], error) {
+func (a *API) proposeContracts(ctx context.Context, in *route.JSONBody) (*route.Output[Proposals], error) {
 	var body ProposalBody
 	if err := readStrictly(in.Text, &body); err != nil {
 		return nil, contractProblem(err)
@@ -277,7 +260,7 @@ func (a *API) proposeContracts(ctx context.Context, in *altarBody) (*route.Outpu
 	if proposed == nil {
 		proposed = []toolhost.Contract{}
 	}
-	return uncachedAnswer(Proposals{proposed, skipped}), nil
+	return route.JSON(Proposals{proposed, skipped}), nil
 }
 
 // readStrictly decodes a body and refuses unknown members.
@@ -324,7 +307,7 @@ func (a *API) approveContract(ctx context.Context, in *approvalInput) (*route.Ou
 	if err != nil {
 		return nil, toolProblem(err)
 	}
-	return uncachedAnswer(c), nil
+	return route.JSON(c), nil
 }
 
 type contractInput struct {
@@ -337,7 +320,7 @@ func (a *API) revokeContract(ctx context.Context, in *contractInput) (*route.Out
 	if err != nil {
 		return nil, toolProblem(err)
 	}
-	return uncachedAnswer(c), nil
+	return route.JSON(c), nil
 }
 
 // ContractChanges are what owners changed behind contracts.
@@ -350,5 +333,5 @@ func (a *API) listContractChanges(ctx context.Context, _ *struct{}) (*route.Outp
 	if err != nil {
 		return nil, err
 	}
-	return uncachedAnswer(ContractChanges{list}), nil
+	return route.JSON(ContractChanges{list}), nil
 }

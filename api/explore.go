@@ -22,8 +22,7 @@ const explorePath = "/api/v1/explore"
 // exploreRoutes declares counts, completions and similar services.
 func (a *API) exploreRoutes(h huma.API) {
 	op := route.Complete(huma.Operation{OperationID: "explore", Description: "Counts over all operations that a search would find; the filters are those of a search. Without any, everything is counted."})
-	route.Handle(a.Mux, h, op, a.exploreFacets)
-	route.DescribeBody[ExploreBody](h, h.OpenAPI().Paths[explorePath].Post)
+	route.HandleBody[ExploreBody](a.Mux, h, op, a.exploreFacets)
 	route.Handle(a.Mux, h, route.Op("suggest"), a.suggestQueries)
 	route.Handle(a.Mux, h, route.Op("similar-services"), a.listSimilar)
 }
@@ -46,8 +45,8 @@ type Exploration struct {
 	Query  QueryView `json:"query" doc:"how the filters were understood"`
 }
 
-func (a *API) exploreFacets(ctx context.Context, in *route.BodyInput) (*route.Output[Exploration], error) {
-	b, err := a.readBodyQuery(in.Received, []string{"facets", "limit", "cursor", "within_tokens", "as", "min_fit", "fields", "explain"}, []string{"fields", "limit"})
+func (a *API) exploreFacets(ctx context.Context, in *route.JSONBody) (*route.Output[Exploration], error) {
+	b, err := a.readBodyQuery(in.Text, []string{"facets", "limit", "cursor", "within_tokens", "as", "min_fit", "fields", "explain"}, []string{"fields", "limit"})
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +76,6 @@ func (a *API) exploreFacets(ctx context.Context, in *route.BodyInput) (*route.Ou
 		}
 		out.Body.Facets[field] = answer.OrEmpty(found[:min(len(found), limit)])
 	}
-	out.CacheControl = "no-store"
 	return out, nil
 }
 

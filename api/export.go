@@ -29,8 +29,7 @@ func (a *API) exportRoute(h huma.API) {
 			"text/plain":       {Schema: &huma.Schema{Type: huma.TypeString}},
 		},
 	}}})
-	route.Handle(a.Mux, h, op, a.exportByBody)
-	route.DescribeBody[ExportBody](h, h.OpenAPI().Paths[exportPath].Post)
+	route.HandleBody[ExportBody](a.Mux, h, op, a.exportByBody)
 }
 
 // ExportBody documents the body of an export.
@@ -39,11 +38,8 @@ type ExportBody struct {
 	As         string   `json:"as" enum:"mcp,functions,curl" doc:"the form"`
 }
 
-func (a *API) exportByBody(ctx context.Context, in *route.BodyInput) (*route.PageOutput, error) {
-	if in.Received.Err != nil {
-		return nil, in.Received.Err
-	}
-	ids, as, err := readExport(in.Received.Text)
+func (a *API) exportByBody(ctx context.Context, in *route.JSONBody) (*route.PageOutput, error) {
+	ids, as, err := readExport(in.Text)
 	if err != nil {
 		return nil, err
 	}

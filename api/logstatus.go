@@ -173,7 +173,6 @@ func (a *API) getReadiness(_ context.Context, in *readinessInput) (*route.Output
 	if !w.Write || !w.Sign {
 		out.Body.Status = "limited"
 	}
-	out.CacheControl = "no-store"
 	return out, nil
 }
 

@@ -22,17 +22,12 @@ func (a *API) ownerRoutes(h huma.API) {
 			"Or sign the request (RFC 9421) with a key of the host's DID document: then it is done at once.", owner.OptOut},
 		{"opt-in", "The proof is the same as for the opt-out. Remove the value of the opt-out.", owner.OptIn},
 	} {
-		op := route.Complete(huma.Operation{OperationID: o.id, Description: o.description})
-		op.Responses = map[string]*huma.Response{"202": {
-			Description: "Nothing has changed: the answer lists the places that were checked, and the value to publish.",
-			Content:     map[string]*huma.MediaType{"application/json": {Schema: route.SchemaOf[owner.RequestResult](h)}},
-		}}
-		route.Handle(a.Mux, h, op, func(ctx context.Context, in *ownerRequestInput) (*route.Output[owner.RequestResult], error) {
+		op := route.Respond(route.Op(o.id), "202", "Nothing has changed: the answer lists the places that were checked, and the value to publish.", "application/json", route.SchemaOf[owner.RequestResult](h))
+		op.Description = o.description
+		route.HandleBody[OptOutBody](a.Mux, h, op, func(ctx context.Context, in *ownerRequestInput) (*route.Output[owner.RequestResult], error) {
 			return a.handleOwnerRequest(ctx, o.wish, in)
 		})
-		post := h.OpenAPI().Paths[op.Path].Post
-		route.DescribeBody[OptOutBody](h, post)
-		post.RequestBody.Required = false
+		h.OpenAPI().Paths[op.Path].Post.RequestBody.Required = false
 	}
 	route.Handle(a.Mux, h, route.Complete(huma.Operation{OperationID: "recrawl", DefaultStatus: http.StatusAccepted, Description: "After a not-found answer a path is not requested again within 24 hours, unless the request is signed (RFC 9421) with a key of the host's " +
 		"DID document."}), a.recrawlHost)
@@ -58,7 +53,6 @@ func (a *API) handleOwnerRequest(ctx context.Context, wish owner.RequestKind, in
 		return nil, err
 	}
 	out := route.JSON(found)
-	out.CacheControl = "no-store"
 	if !found.Done {
 		out.Status = http.StatusAccepted
 	}
@@ -96,6 +90,6 @@ func (a *API) recrawlHost(ctx context.Context, in *recrawlInput) (*route.Output[
 		return nil, err
 	}
 	out := route.JSON(s)
-	out.Status, out.CacheControl = http.StatusAccepted, "no-store"
+	out.Status = http.StatusAccepted
 	return out, nil
 }

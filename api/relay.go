@@ -76,10 +76,8 @@ type RelayHealth struct {
 }
 
 func (a *API) getRelayHealth(context.Context, *struct{}) (*route.Output[RelayHealth], error) {
-	out := route.JSON(RelayHealth{
+	return route.JSON(RelayHealth{
 		Status: "ok", Service: "air-relay", Version: a.Version, Draft: a2ahttp.Version,
 		Docs: "https://agentidentityregistry.org/specs/air/draft-1/v1.md",
-	})
-	out.CacheControl = "no-store"
-	return out, nil
+	}), nil
 }

@@ -20,11 +20,7 @@ import (
 
 // resolveRoute declares how names are resolved to addresses.
 func (a *API) resolveRoute(h huma.API) {
-	resolve := route.Op("resolve")
-	resolve.Responses = map[string]*huma.Response{"300": {
-		Description: "More than one service bears the name: the caller chooses among the candidates.",
-		Content:     map[string]*huma.MediaType{"application/json": {Schema: route.SchemaOf[answer.Resolution](h)}},
-	}}
+	resolve := route.Respond(route.Op("resolve"), "300", "More than one service bears the name: the caller chooses among the candidates.", "application/json", route.SchemaOf[answer.Resolution](h))
 	route.Handle(a.Mux, h, resolve, a.resolveName)
 }
 

@@ -268,7 +268,5 @@ func (a *API) getHealth(context.Context, *struct{}) (*route.Output[Health], erro
 	if j := a.clockJumps(); j.Count > 0 {
 		health.Clock = &ClockState{Jumps: j.Count, At: j.At.UTC(), By: j.By.Seconds(), Behind: j.Behind.Seconds()}
 	}
-	out := route.JSON(health)
-	out.CacheControl = "no-store"
-	return out, nil
+	return route.JSON(health), nil
 }

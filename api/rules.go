@@ -21,9 +21,5 @@ type ruleInput struct {
 }
 
 func (a *API) getRule(_ context.Context, in *ruleInput) (*route.Output[answer.RuleView], error) {
-	r, err := a.Answers.Rule(in.Code)
-	if err != nil {
-		return nil, err
-	}
-	return route.JSON(r), nil
+	return route.JSONResult(a.Answers.Rule(in.Code))
 }

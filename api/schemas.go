@@ -29,11 +29,7 @@ const schemaType = "application/schema+json"
 
 // schemaRoute declares the route where editors read the schemas.
 func (a *API) schemaRoute(h huma.API) {
-	op := route.Op("schema")
-	op.Responses = map[string]*huma.Response{"200": {
-		Description: "The schema. What our readers accept is never refused by it; they know rules that no schema can say.",
-		Content:     map[string]*huma.MediaType{schemaType: {Schema: &huma.Schema{Type: huma.TypeObject}}},
-	}}
+	op := route.Respond(route.Op("schema"), "200", "The schema. What our readers accept is never refused by it; they know rules that no schema can say.", schemaType, &huma.Schema{Type: huma.TypeObject})
 	route.Handle(a.Mux, h, op, a.getSchema)
 }
 

@@ -36,10 +36,8 @@ func (a *API) searchRoutes(h huma.API) {
 	op.Responses = searchResponses(h)
 	route.Handle(a.Mux, h, addFilterParameters(op, query.Filters(), maxFilterValues), a.searchOperations)
 	byBody := route.Complete(huma.Operation{OperationID: "search-by-body", Responses: searchResponses(h), Description: "Its members are the parameters of GET with the same names. An unknown member is refused, with its JSON Pointer."})
-	route.Handle(a.Mux, h, byBody, a.searchByBody)
-	paths := h.OpenAPI().Paths
-	route.DescribeBody[SearchBody](h, paths[searchPath].Post)
-	a.searchParameters = paths[searchPath].Get.Parameters
+	route.HandleBody[SearchBody](a.Mux, h, byBody, a.searchByBody)
+	a.searchParameters = h.OpenAPI().Paths[searchPath].Get.Parameters
 	describeFacetParameter(a.searchParameters)
 }
 

@@ -12,8 +12,8 @@ import (
 	"gazetteer/protocol"
 )
 
-func (a *API) searchByBody(ctx context.Context, in *route.BodyInput) (*route.PageOutput, error) {
-	b, err := a.readBodyQuery(in.Received, nil, nil)
+func (a *API) searchByBody(ctx context.Context, in *route.JSONBody) (*route.PageOutput, error) {
+	b, err := a.readBodyQuery(in.Text, nil, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -33,11 +33,8 @@ type bodyQuery struct {
 
 // readBodyQuery reads a JSON object. Its members are the parameters of a search, except some, and
 // the named members, which are no parameter values.
-func (a *API) readBodyQuery(b route.RequestBody, without, others []string) (bodyQuery, error) {
-	if b.Err != nil {
-		return bodyQuery{}, b.Err
-	}
-	root, err := protocol.ReadJSON(b.Text, protocol.Limits{})
+func (a *API) readBodyQuery(text []byte, without, others []string) (bodyQuery, error) {
+	root, err := protocol.ReadJSON(text, protocol.Limits{})
 	if err != nil {
 		return bodyQuery{}, err
 	}

@@ -65,17 +65,11 @@ func (a *API) ServerStatus() ServerStatus {
 // statusRoutes declares the state of the server, as one answer and as a stream.
 func (a *API) statusRoutes(h huma.API) {
 	route.Handle(a.Mux, h, route.Op("status"), a.getStatus)
-	op := route.Op("status-stream")
-	op.Responses = map[string]*huma.Response{"200": {
-		Description: "An event named status each second; its data is the JSON of /api/v1/status. Ends after half an hour at the latest, " +
-			"and when a client does not read for a minute; it goes on with Last-Event-ID.",
-		Content: map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}}},
-	}}
+	op := route.Respond(route.Op("status-stream"), "200", "An event named status each second; its data is the JSON of /api/v1/status. Ends after half an hour at the latest, "+
+		"and when a client does not read for a minute; it goes on with Last-Event-ID.", "text/event-stream", route.TextSchema())
 	route.Handle(a.Mux, h, op, a.followStatus)
 }
 
 func (a *API) getStatus(context.Context, *struct{}) (*route.Output[ServerStatus], error) {
-	out := route.JSON(a.ServerStatus())
-	out.CacheControl = "no-store"
-	return out, nil
+	return route.JSON(a.ServerStatus()), nil
 }

@@ -25,14 +25,11 @@ type SubmissionList struct {
 func (a *API) submissionRoutes(h huma.API) {
 	op := route.Complete(huma.Operation{OperationID: "submit", DefaultStatus: http.StatusAccepted, Description: "Each name is accepted, already known, or refused with a reason. A known host keeps its schedule: " +
 		"submitting it again does not cause an earlier visit."})
-	route.Handle(a.Mux, h, op, a.submitHosts)
-	route.DescribeBody[route.CrawlBody](h, h.OpenAPI().Paths[op.Path].Post)
+	route.HandleBody[route.CrawlBody](a.Mux, h, op, a.submitHosts)
 	route.Handle(a.Mux, h, route.Op("submission"), a.getSubmission)
 }
 
-type submitInput struct{ route.JSONBody }
-
-func (a *API) submitHosts(ctx context.Context, in *submitInput) (*route.Output[SubmissionList], error) {
+func (a *API) submitHosts(ctx context.Context, in *route.JSONBody) (*route.Output[SubmissionList], error) {
 	hosts, err := route.ReadHostNames(in.Text, maxSubmittedHosts)
 	if err != nil {
 		return nil, err
@@ -66,7 +63,7 @@ func noneIsAHost(names []*protocol.Node) error {
 	if !ok {
 		return err
 	}
-	return route.NewProblem(route.BadHost, "the host name cannot be used: "+e.Problem, e.Help).WithLocation(route.NodeLocation(names[0]))
+	return route.NewProblem(route.BadHost, "the host name cannot be used: "+e.Problem, e.Help).WithLocation(route.BodyLocation(names[0]))
 }
 
 type submissionInput struct {
@@ -74,9 +71,5 @@ type submissionInput struct {
 }
 
 func (a *API) getSubmission(ctx context.Context, in *submissionInput) (*route.Output[answer.Submission], error) {
-	s, err := a.Answers.Submission(ctx, in.Host)
-	if err != nil {
-		return nil, err
-	}
-	return route.JSON(s), nil
+	return route.JSONResult(a.Answers.Submission(ctx, in.Host))
 }

@@ -99,7 +99,6 @@ func (a *API) validateDocument(ctx context.Context, in *validateInput) (*route.O
 		out.Body.Valid = out.Body.Valid && j.Valid
 		out.Body.Results = append(out.Body.Results, viewResult(j))
 	}
-	out.CacheControl = "no-store"
 	return out, nil
 }
 

@@ -22,23 +22,19 @@ import (
 
 func (a *Routes) Declare(h huma.API) {
 	register := route.Complete(huma.Operation{OperationID: "register-agent", DefaultStatus: http.StatusCreated})
-	register.Responses = map[string]*huma.Response{"200": {
-		Description: "The same signed request has registered the agent before, and its answer was lost: this is the agent, without its secret.",
-		Content:     map[string]*huma.MediaType{"application/json": {Schema: route.SchemaOf[RegistrationAnswer](h)}},
-	}, "202": {
-		Description: "The registration waits for the operator's approval; application is the address of its state.",
-		Content:     map[string]*huma.MediaType{"application/json": {Schema: route.SchemaOf[RegistrationAnswer](h)}},
-	}}
-	route.Handle(a.Mux, h, register, a.registerAgent)
-	route.DescribeBody[RegistrationBody](h, h.OpenAPI().Paths[register.Path].Post)
+	for status, what := range map[string]string{
+		"200": "The same signed request has registered the agent before, and its answer was lost: this is the agent, without its secret.",
+		"202": "The registration waits for the operator's approval; application is the address of its state.",
+	} {
+		register = route.Respond(register, status, what, "application/json", route.SchemaOf[RegistrationAnswer](h))
+	}
+	route.HandleBody[RegistrationBody](a.Mux, h, register, a.registerAgent)
 	route.Handle(a.Mux, h, route.Op("list-agents"), a.listAgents)
 	route.Handle(a.Mux, h, route.Op("check-name"), a.checkName)
 	route.Handle(a.Mux, h, route.Op("check-username"), a.checkUsername)
 	route.Handle(a.Mux, h, route.Op("agent-by-username"), a.getAgentByUsername)
 	route.Handle(a.Mux, h, route.Op("agent"), a.getAgent)
-	update := route.Op("update-agent")
-	route.Handle(a.Mux, h, update, a.updateAgent)
-	route.DescribeBody[UpdateBody](h, h.OpenAPI().Paths[update.Path].Put)
+	route.HandleBody[UpdateBody](a.Mux, h, route.Op("update-agent"), a.updateAgent)
 	route.Handle(a.Mux, h, route.Op("did-document"), a.getDIDDocument)
 	route.Handle(a.Mux, h, route.Op("trust-score"), a.getTrustScore)
 	a.attestationRoutes(h)
@@ -262,11 +258,7 @@ func (a *Routes) checkUsername(ctx context.Context, in *usernameQuery) (*route.O
 	if strings.TrimSpace(in.Username) == "" {
 		return nil, route.NewProblem(route.BadParameter, "Query parameter 'username' is required", "add ?username= and the handle").WithLocation(route.Location{Parameter: "username"})
 	}
-	v, err := a.Answers.Registry.CheckUsername(ctx, in.Username)
-	if err != nil {
-		return nil, err
-	}
-	return route.JSON(v), nil
+	return route.JSONResult(a.Answers.Registry.CheckUsername(ctx, in.Username))
 }
 
 type usernameInput struct {

@@ -17,9 +17,7 @@ import (
 
 // attestationRoutes declares the routes of attestations between agents.
 func (a *Routes) attestationRoutes(h huma.API) {
-	attest := route.Complete(huma.Operation{OperationID: "attest", DefaultStatus: http.StatusCreated})
-	route.Handle(a.Mux, h, attest, a.addAttestation)
-	route.DescribeBody[AttestationBody](h, h.OpenAPI().Paths[attest.Path].Post)
+	route.HandleBody[AttestationBody](a.Mux, h, route.Complete(huma.Operation{OperationID: "attest", DefaultStatus: http.StatusCreated}), a.addAttestation)
 	route.Handle(a.Mux, h, route.Op("list-attestations"), a.listAttestations)
 	route.Handle(a.Mux, h, route.Op("revoke-attestation"), a.revokeAttestation)
 	route.Handle(a.Mux, h, route.Op("recent-attestations"), a.listRecentAttestations)
@@ -70,11 +68,7 @@ func agentOutput[T any](a *Routes, ctx context.Context, airID string, view func(
 	if err != nil {
 		return nil, route.WithAirID(err, airID)
 	}
-	v, err := view(ctx, agent)
-	if err != nil {
-		return nil, err
-	}
-	return route.JSON(v), nil
+	return route.JSONResult(view(ctx, agent))
 }
 
 type revokeInput struct {
@@ -107,11 +101,7 @@ type recentInput struct {
 }
 
 func (a *Routes) listRecentAttestations(ctx context.Context, in *recentInput) (*route.Output[airjson.RecentView], error) {
-	v, err := airjson.NewRecentView(ctx, a.Answers.Registry, min(in.Limit, 200))
-	if err != nil {
-		return nil, err
-	}
-	return route.JSON(v), nil
+	return route.JSONResult(airjson.NewRecentView(ctx, a.Answers.Registry, min(in.Limit, 200)))
 }
 
 func (a *Routes) getAttestationGraph(ctx context.Context, in *agentInput) (*route.Output[airjson.GraphView], error) {

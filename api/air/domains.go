@@ -16,13 +16,8 @@ import (
 
 // domainRoutes declares the routes of the evidence for an agent's identity.
 func (a *Routes) domainRoutes(h huma.API) {
-	prove := route.Op("prove-domain")
-	prove.Responses = map[string]*huma.Response{"202": {
-		Description: "The domain is not proved yet; it is looked at again within the hour.",
-		Content:     map[string]*huma.MediaType{"application/json": {Schema: route.SchemaOf[DomainAnswer](h)}},
-	}}
-	route.Handle(a.Mux, h, prove, a.proveDomain)
-	route.DescribeBody[DomainBody](h, h.OpenAPI().Paths[prove.Path].Post)
+	prove := route.Respond(route.Op("prove-domain"), "202", "The domain is not proved yet; it is looked at again within the hour.", "application/json", route.SchemaOf[DomainAnswer](h))
+	route.HandleBody[DomainBody](a.Mux, h, prove, a.proveDomain)
 	route.Handle(a.Mux, h, route.Op("agent-domains"), a.listDomains)
 	route.Handle(a.Mux, h, route.Op("give-up-domain"), a.removeDomain)
 	route.Handle(a.Mux, h, route.Op("agent-evidence"), a.listEvidence)

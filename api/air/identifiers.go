@@ -33,13 +33,12 @@ const (
 // resolver.
 func (a *Routes) identifierRoutes(h huma.API) {
 	// The wildcard has the same name as in the page of an agent.
-	route.Handle(a.Mux, h, route.EncodedAs[did.Document](h, typeDocument, route.Op("did-json")), a.getDIDJSON)
-	route.Handle(a.Mux, h, route.EncodedAs[did.Document](h, typeDocument, route.Op("registry-did")), a.getRegistryDID)
+	route.Handle(a.Mux, h, route.Respond(route.Op("did-json"), "200", "OK", typeDocument, route.SchemaOf[did.Document](h)), a.getDIDJSON)
+	route.Handle(a.Mux, h, route.Respond(route.Op("registry-did"), "200", "OK", typeDocument, route.SchemaOf[did.Document](h)), a.getRegistryDID)
 	op := route.Op("resolve-did")
-	op.Responses = map[string]*huma.Response{}
 	for status, what := range map[string]string{"200": "The document.", "400": "Not a DID.", "404": "There is no such document.", "410": "The DID is deactivated.",
 		"501": "DIDs of this method are not resolved.", "502": "Its host answers what cannot be used.", "504": "Its host does not answer."} {
-		op.Responses[status] = &huma.Response{Description: what, Content: map[string]*huma.MediaType{typeResolution: {Schema: route.SchemaOf[registry.DIDResolution](h)}}}
+		op = route.Respond(op, status, what, typeResolution, route.SchemaOf[registry.DIDResolution](h))
 	}
 	route.Handle(a.Mux, h, op, a.resolveDID)
 }

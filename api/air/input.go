@@ -16,14 +16,13 @@ type updateInput struct {
 	Secret  string   `header:"X-Agent-Secret" doc:"the secret that the registration answered; not needed by a signed request"`
 	IfMatch string   `header:"If-Match" doc:"the ETag of the record that is to be changed; another one meanwhile is a 412"`
 	ifMatch []string // all lines of it
-	route.RequestBody
+	route.JSONBody
 }
 
 // Resolve reads the body (huma.Resolver).
 func (in *updateInput) Resolve(ctx huma.Context) []error {
 	in.ifMatch = humagin.Unwrap(ctx).Request.Header.Values("If-Match")
-	in.ReadJSON(ctx)
-	return nil
+	return in.JSONBody.Resolve(ctx)
 }
 
 type operatorInput struct {

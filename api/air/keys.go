@@ -15,31 +15,18 @@ import (
 // keyRoutes declares the routes with which an owner manages the keys of an agent and deactivates
 // it.
 func (a *Routes) keyRoutes(h huma.API) {
-	challenge := route.Op("new-challenge")
-	route.Handle(a.Mux, h, challenge, a.createChallenge)
+	route.Handle(a.Mux, h, route.Op("new-challenge"), a.createChallenge)
 	route.Handle(a.Mux, h, route.Op("agent-keys"), a.listKeys)
-	rotate := route.Op("rotate-key")
-	route.Handle(a.Mux, h, rotate, a.rotateKey)
-	route.DescribeBody[RotationBody](h, h.OpenAPI().Paths[rotate.Path].Post)
+	route.HandleBody[RotationBody](a.Mux, h, route.Op("rotate-key"), a.rotateKey)
 	recovery := route.Op("recover-agent")
 	recovery.DefaultStatus = http.StatusAccepted
-	route.Handle(a.Mux, h, recovery, a.recoverKey)
-	route.DescribeBody[RecoveryBody](h, h.OpenAPI().Paths[recovery.Path].Post)
+	route.HandleBody[RecoveryBody](a.Mux, h, recovery, a.recoverKey)
 	route.Handle(a.Mux, h, route.Op("deactivate-agent"), a.deactivateAgent)
 	route.Handle(a.Mux, h, route.Op("erase-agent"), a.eraseAgent)
 }
 
-func (a *Routes) createChallenge(_ context.Context, in *route.EmptyInput) (*route.Output[registry.Challenge], error) {
-	if in.Received.Err != nil {
-		return nil, in.Received.Err
-	}
-	c, err := a.Answers.Registry.Challenge()
-	if err != nil {
-		return nil, err
-	}
-	out := route.JSON(c)
-	out.CacheControl = "no-store"
-	return out, nil
+func (a *Routes) createChallenge(_ context.Context, in *route.EmptyBody) (*route.Output[registry.Challenge], error) {
+	return route.JSONResult(a.Answers.Registry.Challenge())
 }
 
 func (a *Routes) listKeys(ctx context.Context, in *agentInput) (*route.Output[airjson.KeysView], error) {

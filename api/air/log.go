@@ -23,25 +23,19 @@ import (
 // logRoutes declares the files of the transparency log (C2SP tlog-tiles), the answers for clients
 // that do not compute proofs, and two routes of the reference.
 func (a *Routes) logRoutes(h huma.API) {
-	text := map[string]*huma.MediaType{"text/plain": {Schema: &huma.Schema{Type: huma.TypeString}}}
-	bytes := map[string]*huma.MediaType{"application/octet-stream": {Schema: &huma.Schema{}}}
-	of := func(schema *huma.Schema) map[string]*huma.MediaType {
-		return map[string]*huma.MediaType{"application/json": {Schema: schema}}
+	log := func(id, mediaType string, schema *huma.Schema) huma.Operation {
+		return route.Respond(route.Op(id), "200", "OK", mediaType, schema)
 	}
-	log := func(id string, content map[string]*huma.MediaType) huma.Operation {
-		op := route.Op(id)
-		op.Responses = map[string]*huma.Response{"200": {Description: "OK", Content: content}}
-		return op
-	}
-	route.Handle(a.Mux, h, log("log-checkpoint", text), logAnswer[struct{}](a))
-	route.Handle(a.Mux, h, log("log-key", text), logAnswer[struct{}](a))
-	route.Handle(a.Mux, h, log("log-entries", of(route.SchemaOf[LogEntries](h))), logAnswer[logEntriesInput](a))
-	route.Handle(a.Mux, h, log("log-inclusion", of(route.SchemaOf[LogInclusion](h))), logAnswer[logInclusionInput](a))
-	route.Handle(a.Mux, h, log("log-consistency", of(route.SchemaOf[LogConsistency](h))), logAnswer[logConsistencyInput](a))
-	route.Handle(a.Mux, h, log("log-proof", text), logAnswer[logProofInput](a))
+	text := func(id string) huma.Operation { return log(id, "text/plain", route.TextSchema()) }
+	route.Handle(a.Mux, h, text("log-checkpoint"), logAnswer[struct{}](a))
+	route.Handle(a.Mux, h, text("log-key"), logAnswer[struct{}](a))
+	route.Handle(a.Mux, h, log("log-entries", "application/json", route.SchemaOf[LogEntries](h)), logAnswer[logEntriesInput](a))
+	route.Handle(a.Mux, h, log("log-inclusion", "application/json", route.SchemaOf[LogInclusion](h)), logAnswer[logInclusionInput](a))
+	route.Handle(a.Mux, h, log("log-consistency", "application/json", route.SchemaOf[LogConsistency](h)), logAnswer[logConsistencyInput](a))
+	route.Handle(a.Mux, h, text("log-proof"), logAnswer[logProofInput](a))
 	// Tiles have paths of any depth, which OpenAPI cannot describe.
 	const tile = answer.LogPath + "/tile/"
-	route.Handle(a.Mux, h, log("log-tile", bytes), logAnswer[logTileInput](a))
+	route.Handle(a.Mux, h, log("log-tile", "application/octet-stream", &huma.Schema{}), logAnswer[logTileInput](a))
 	paths := h.OpenAPI().Paths
 	paths[tile+"{path}"] = paths[tile+"*path"]
 	delete(paths, tile+"*path")
@@ -261,7 +255,7 @@ func (a *Routes) resumeSigning(ctx context.Context, _ *struct{}) (*route.Output[
 		return nil, route.ResumeProblem(err)
 	}
 	s := log.Status()
-	return route.NoStore(SigningState{Origin: s.Origin, Leaves: s.Leaves, Signs: s.Signs()}), nil
+	return route.JSON(SigningState{Origin: s.Origin, Leaves: s.Leaves, Signs: s.Signs()}), nil
 }
 
 // Logged is the transparency log's statement about a change.

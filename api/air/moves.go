@@ -17,28 +17,17 @@ import (
 // exportType is the media type of an export: one JSON object per line.
 const exportType = "application/x-ndjson"
 
-// exportContent describes the body of an export.
-func exportContent() map[string]*huma.MediaType {
-	return map[string]*huma.MediaType{exportType: {Schema: &huma.Schema{Type: huma.TypeString}}}
-}
-
-// exportResponse describes an answer that is an export.
-func exportResponse() map[string]*huma.Response {
-	return map[string]*huma.Response{"200": {
-		Description: "One JSON object a line: what it is, each entry of the history, attestations, the agent, and a digest of all before. A connection that is cut before that line did not finish.",
-		Content:     exportContent(),
-	}}
+// exportOp describes an operation that answers with an export.
+func exportOp(id string) huma.Operation {
+	return route.Respond(route.Op(id), "200", "One JSON object a line: what it is, each entry of the history, attestations, the agent, and a digest of all before. A connection that is cut before that line did not finish.",
+		exportType, route.TextSchema())
 }
 
 // moveRoutes declares the routes with which an owner merges two agents, or moves one to another
 // registry.
 func (a *Routes) moveRoutes(h huma.API) {
-	merge := route.Op("merge-agent")
-	route.Handle(a.Mux, h, merge, a.mergeAgents)
-	route.DescribeBody[MergeBody](h, h.OpenAPI().Paths[merge.Path].Post)
-	export := route.Op("export-agent")
-	export.Responses = exportResponse()
-	route.Handle(a.Mux, h, export, a.exportAgentByOwner)
+	route.HandleBody[MergeBody](a.Mux, h, route.Op("merge-agent"), a.mergeAgents)
+	route.Handle(a.Mux, h, exportOp("export-agent"), a.exportAgentByOwner)
 }
 
 // MergeBody documents the members of a merge. [airjson.ReadMerge] reads it.

@@ -26,38 +26,22 @@ import (
 // policy, applications, block lists, reports, and agents that move. Each of these requests shows
 // the registry that its operator is active.
 func (a *Routes) operatorRoutes(h huma.API) {
-	body := func(op huma.Operation, describe func(huma.API, *huma.Operation)) {
-		item := h.OpenAPI().Paths[op.Path]
-		describe(h, map[string]*huma.Operation{http.MethodPost: item.Post, http.MethodPut: item.Put}[op.Method])
-	}
 	route.Handle(a.Mux, h, route.Op("registry-status"), markAttended(a, a.getRegistryStatus))
-	policy := route.Op("set-admission-policy")
-	route.Handle(a.Mux, h, policy, markAttended(a, a.setAdmission))
-	body(policy, route.DescribeBody[AdmissionBody])
+	route.HandleBody[AdmissionBody](a.Mux, h, route.Op("set-admission-policy"), markAttended(a, a.setAdmission))
 	route.Handle(a.Mux, h, route.Op("list-applications"), markAttended(a, a.listApplications))
 	route.Handle(a.Mux, h, route.Op("approve-application"), markAttended(a, a.approveApplication))
-	refusal := route.Op("refuse-application")
-	route.Handle(a.Mux, h, refusal, markAttended(a, a.refuseApplication))
-	body(refusal, route.DescribeBody[SuspensionBody])
+	route.HandleBody[SuspensionBody](a.Mux, h, route.Op("refuse-application"), markAttended(a, a.refuseApplication))
 	route.Handle(a.Mux, h, route.Op("list-bans"), markAttended(a, a.listBans))
-	ban := route.Op("ban")
-	route.Handle(a.Mux, h, ban, markAttended(a, a.addBan))
-	body(ban, route.DescribeBody[BanBody])
+	route.HandleBody[BanBody](a.Mux, h, route.Op("ban"), markAttended(a, a.addBan))
 	route.Handle(a.Mux, h, route.Op("lift-ban"), markAttended(a, a.liftBan))
 	route.Handle(a.Mux, h, route.Op("list-reports"), markAttended(a, a.listReports))
-	settle := route.Op("settle-report")
-	route.Handle(a.Mux, h, settle, markAttended(a, a.closeReport))
-	body(settle, route.DescribeBody[ReportResultBody])
-	merge := route.Op("merge-by-operator")
-	route.Handle(a.Mux, h, merge, markAttended(a, a.mergeAgentsByOperator))
-	body(merge, route.DescribeBody[OperatorMergeBody])
-	export := route.Op("export-with-secret")
-	export.Responses = exportResponse()
-	route.Handle(a.Mux, h, export, markAttended(a, a.exportAgentByOperator))
+	route.HandleBody[ReportResultBody](a.Mux, h, route.Op("settle-report"), markAttended(a, a.closeReport))
+	route.HandleBody[OperatorMergeBody](a.Mux, h, route.Op("merge-by-operator"), markAttended(a, a.mergeAgentsByOperator))
+	route.Handle(a.Mux, h, exportOp("export-with-secret"), markAttended(a, a.exportAgentByOperator))
 	route.Handle(a.Mux, h, route.Op("resume-signing"), markAttended(a, a.resumeSigning))
 	imported := route.Op("import-agent")
 	route.Handle(a.Mux, h, imported, markAttended(a, a.importAgent))
-	h.OpenAPI().Paths[imported.Path].Post.RequestBody = &huma.RequestBody{Required: true, Content: exportContent()}
+	h.OpenAPI().Paths[imported.Path].Post.RequestBody = &huma.RequestBody{Required: true, Content: route.Content(exportType, route.TextSchema())}
 }
 
 // markAttended records in the registry that its operator is active.
@@ -82,15 +66,15 @@ func readTexts(text []byte, required, optional []string) (map[string]string, err
 		return route.NewProblem(route.BadField, detail, "the body is an object with "+route.JoinWords(names)+", all of them texts").WithLocation(w)
 	}
 	if root.Kind != protocol.Object {
-		return nil, bad("the body is no object", route.NodeLocation(root))
+		return nil, bad("the body is no object", route.BodyLocation(root))
 	}
 	values := map[string]string{}
 	for _, n := range root.Items {
 		switch {
 		case !slices.Contains(names, n.Key):
-			return nil, bad(fmt.Sprintf("there is no member %.60q here", answer.CleanText(n.Key, 60)), route.NodeLocation(n))
+			return nil, bad(fmt.Sprintf("there is no member %.60q here", answer.CleanText(n.Key, 60)), route.BodyLocation(n))
 		case n.Kind != protocol.String:
-			return nil, bad(n.Key+" must be a text", route.NodeLocation(n))
+			return nil, bad(n.Key+" must be a text", route.BodyLocation(n))
 		}
 		values[n.Key] = n.Text
 	}
@@ -143,11 +127,7 @@ func (a *Routes) RegistryStatus(ctx context.Context) (v RegistryStatus, err erro
 }
 
 func (a *Routes) getRegistryStatus(ctx context.Context, _ *struct{}) (*route.Output[RegistryStatus], error) {
-	v, err := a.RegistryStatus(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return route.NoStore(v), nil
+	return route.JSONResult(a.RegistryStatus(ctx))
 }
 
 // AdmissionBody documents the admission policy for new agents.
@@ -156,11 +136,8 @@ type AdmissionBody struct {
 	Note string `json:"note,omitempty" doc:"the text for applicants who are not admitted at once"`
 }
 
-func (a *Routes) setAdmission(ctx context.Context, in *route.BodyInput) (*route.Output[admission.PolicyState], error) {
-	if in.Received.Err != nil {
-		return nil, in.Received.Err
-	}
-	values, err := readTexts(in.Received.Text, []string{"mode"}, []string{"note"})
+func (a *Routes) setAdmission(ctx context.Context, in *route.JSONBody) (*route.Output[admission.PolicyState], error) {
+	values, err := readTexts(in.Text, []string{"mode"}, []string{"note"})
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +177,7 @@ func (a *Routes) listApplications(ctx context.Context, in *pageInput) (*route.Ou
 	for _, w := range waiting {
 		v.Applications = append(v.Applications, ApplicationView{Agent: airjson.NewRecordView(a.Answers.Registry, w.Agent), Proof: w.Agent.KeyProof, Asked: w.Asked, Expires: w.Expires, Network: w.Network})
 	}
-	return route.NoStore(v), nil
+	return route.JSON(v), nil
 }
 
 func (a *Routes) approveApplication(ctx context.Context, in *ownerInput) (*route.Output[AgentStatusAnswer], error) {
@@ -233,11 +210,8 @@ type BanBody struct {
 	Until  string `json:"until,omitempty" doc:"when it ends, 2026-01-31T12:00:00Z; left out: when it is lifted"`
 }
 
-func (a *Routes) addBan(ctx context.Context, in *route.BodyInput) (*route.Output[admission.Ban], error) {
-	if in.Received.Err != nil {
-		return nil, in.Received.Err
-	}
-	values, err := readTexts(in.Received.Text, []string{"kind", "value"}, []string{"reason", "until"})
+func (a *Routes) addBan(ctx context.Context, in *route.JSONBody) (*route.Output[admission.Ban], error) {
+	values, err := readTexts(in.Text, []string{"kind", "value"}, []string{"reason", "until"})
 	if err != nil {
 		return nil, err
 	}
@@ -284,7 +258,7 @@ func (a *Routes) listBans(ctx context.Context, in *bansInput) (*route.Output[Ban
 	if err != nil {
 		return nil, err
 	}
-	return route.NoStore(BanList{answer.OrEmpty(found), next}), nil
+	return route.JSON(BanList{answer.OrEmpty(found), next}), nil
 }
 
 type reportsInput struct {
@@ -306,7 +280,7 @@ func (a *Routes) listReports(ctx context.Context, in *reportsInput) (*route.Outp
 	if err != nil {
 		return nil, err
 	}
-	return route.NoStore(ReportList{answer.OrEmpty(found), next}), nil
+	return route.JSON(ReportList{answer.OrEmpty(found), next}), nil
 }
 
 // ReportResultBody documents the end of a report.

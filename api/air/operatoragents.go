@@ -22,9 +22,7 @@ func (a *Routes) DeclareOperator(h huma.API) {
 	route.Handle(a.Mux, h, route.Op("recent-registrations"), markAttended(a, a.recentRegistrations))
 	route.Handle(a.Mux, h, route.Op("recheck-agents"), markAttended(a, a.recheckAgents))
 	route.Handle(a.Mux, h, route.Op("publish-anchor"), markAttended(a, a.publishAnchor))
-	suspend := route.Op("suspend-agent")
-	route.Handle(a.Mux, h, suspend, markAttended(a, a.suspendAgent))
-	route.DescribeBody[SuspensionBody](h, h.OpenAPI().Paths[suspend.Path].Post)
+	route.HandleBody[SuspensionBody](a.Mux, h, route.Op("suspend-agent"), markAttended(a, a.suspendAgent))
 	route.Handle(a.Mux, h, route.Op("restore-agent"), markAttended(a, a.restoreAgent))
 	route.Handle(a.Mux, h, route.Op("erase-agent-by-operator"), markAttended(a, a.eraseAgentByOperator))
 	a.operatorRoutes(h)
@@ -90,9 +88,7 @@ func (a *Routes) registryStats(ctx context.Context, _ *struct{}) (*route.Output[
 	if v.Total > 0 {
 		v.AverageScore = (sum + v.Total/2) / v.Total
 	}
-	out := route.JSON(v)
-	out.CacheControl = "no-store"
-	return out, nil
+	return route.JSON(v), nil
 }
 
 // eachAgent calls visit with every active agent.
@@ -163,9 +159,7 @@ func (a *Routes) recentRegistrations(ctx context.Context, in *recentAgentsInput)
 			CreatorName: cmp.Or(agent.CreatorName, "(none)"), CreatorType: agent.CreatorType, Verified: airjson.NewVerifiedStatus(agent).Verified,
 			IsDemo: row.IsDemo, VerificationLevel: row.VerificationLevel, TrustScore: row.TrustScore, TrustGrade: row.TrustGrade, Registered: row.Created})
 	}
-	out := route.JSON(list)
-	out.CacheControl = "no-store"
-	return out, nil
+	return route.JSON(list), nil
 }
 
 // RecheckCount is the number of checked agents.
@@ -173,10 +167,7 @@ type RecheckCount struct {
 	Checked int `json:"checked" doc:"agents that were due for a check"`
 }
 
-func (a *Routes) recheckAgents(ctx context.Context, in *route.EmptyInput) (*route.Output[RecheckCount], error) {
-	if in.Received.Err != nil {
-		return nil, in.Received.Err
-	}
+func (a *Routes) recheckAgents(ctx context.Context, in *route.EmptyBody) (*route.Output[RecheckCount], error) {
 	var v RecheckCount
 	now := a.Now()
 	err := a.eachAgent(ctx, func(agent registry.Agent) error {
@@ -192,10 +183,7 @@ func (a *Routes) recheckAgents(ctx context.Context, in *route.EmptyInput) (*rout
 	return route.Written(a.Mux, v), nil
 }
 
-func (a *Routes) publishAnchor(ctx context.Context, in *route.EmptyInput) (*route.Output[AnchorAnswer], error) {
-	if in.Received.Err != nil {
-		return nil, in.Received.Err
-	}
+func (a *Routes) publishAnchor(ctx context.Context, in *route.EmptyBody) (*route.Output[AnchorAnswer], error) {
 	if a.publish == nil {
 		return nil, route.NewProblem(route.Unavailable, "no witness is configured", "name one in registry.witnesses of the configuration").WithRetry(time.Hour)
 	}

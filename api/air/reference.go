@@ -18,8 +18,7 @@ import (
 func (a *Routes) registryRoutes(h huma.API) {
 	route.Handle(a.Mux, h, route.Op("registry-health"), a.getRegistryHealth)
 	text := sync.OnceValues(func() ([]byte, error) { return h.OpenAPI().YAML() })
-	yaml := route.Op("openapi-yaml")
-	yaml.Responses = map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{"application/yaml": {Schema: &huma.Schema{}}}}}
+	yaml := route.Respond(route.Op("openapi-yaml"), "200", "OK", "application/yaml", &huma.Schema{})
 	route.Handle(a.Mux, h, yaml, func(context.Context, *struct{}) (*route.RawOutput, error) {
 		body, err := text()
 		if err != nil {
@@ -40,9 +39,7 @@ type RegistryHealth struct {
 }
 
 func (a *Routes) getRegistryHealth(context.Context, *struct{}) (*route.Output[RegistryHealth], error) {
-	out := route.JSON(RegistryHealth{Status: "ok", Version: a.Version, Registry: "AIR", Draft: a2ahttp.Version})
-	out.CacheControl = "no-store"
-	return out, nil
+	return route.JSON(RegistryHealth{Status: "ok", Version: a.Version, Registry: "AIR", Draft: a2ahttp.Version}), nil
 }
 
 type historyInput struct {

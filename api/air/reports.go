@@ -14,9 +14,7 @@ import (
 
 // reportRoutes declares the routes for reports of abuse to the operator.
 func (a *Routes) reportRoutes(h huma.API) {
-	report := route.Complete(huma.Operation{OperationID: "report-agent", DefaultStatus: http.StatusCreated})
-	route.Handle(a.Mux, h, report, a.createReport)
-	route.DescribeBody[ReportBody](h, h.OpenAPI().Paths[report.Path].Post)
+	route.HandleBody[ReportBody](a.Mux, h, route.Complete(huma.Operation{OperationID: "report-agent", DefaultStatus: http.StatusCreated}), a.createReport)
 	route.Handle(a.Mux, h, route.Op("report"), a.getReport)
 }
 
@@ -79,5 +77,5 @@ func (a *Routes) getReport(ctx context.Context, in *reportInput) (*route.Output[
 	if err != nil {
 		return nil, err
 	}
-	return route.NoStore(a.reportView(p)), nil
+	return route.JSON(a.reportView(p)), nil
 }

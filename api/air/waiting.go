@@ -38,7 +38,7 @@ func (a *Routes) getApplication(ctx context.Context, in *agentInput) (*route.Out
 		if agentErr != nil {
 			return nil, route.WithAirID(err, in.AirID)
 		}
-		return route.NoStore(ApplicationAnswer{AirID: agent.AirID, Status: "approved", Agent: route.AgentsPath + agent.AirID}), nil
+		return route.JSON(ApplicationAnswer{AirID: agent.AirID, Status: "approved", Agent: route.AgentsPath + agent.AirID}), nil
 	}
 	if err != nil {
 		return nil, route.WithAirID(err, in.AirID)
@@ -56,5 +56,5 @@ func (a *Routes) getApplication(ctx context.Context, in *agentInput) (*route.Out
 		}
 		v.Note = door.Note
 	}
-	return route.NoStore(v), nil
+	return route.JSON(v), nil
 }

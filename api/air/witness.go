@@ -15,21 +15,14 @@ import (
 // witnessRoutes declares the routes of a witness (C2SP tlog-witness), and two routes for
 // information about it.
 func (a *Routes) witnessRoutes(h huma.API) {
-	text := func(description string) *huma.Response {
-		return &huma.Response{Description: description, Content: map[string]*huma.MediaType{"text/plain": {Schema: &huma.Schema{Type: huma.TypeString}}}}
+	text := func(id, description string) huma.Operation {
+		return route.Respond(route.Op(id), "200", description, "text/plain", route.TextSchema())
 	}
-	plain := func(op huma.Operation) huma.Operation {
-		op.Responses = map[string]*huma.Response{"200": text("OK")}
-		return op
-	}
-	route.Handle(a.Mux, h, plain(route.Op("witness-key")), a.witnessKey)
-	route.Handle(a.Mux, h, plain(route.Op("witness-checkpoint")), a.witnessCheckpoint)
-	add := route.Complete(huma.Operation{OperationID: "add-checkpoint", Responses: map[string]*huma.Response{
-		"200": text("The cosignature, a line."),
-		"409": {Description: "It does not begin where the last one ended: the size of that.", Content: map[string]*huma.MediaType{"text/x.tlog.size": {Schema: &huma.Schema{Type: huma.TypeString}}}},
-	}})
+	route.Handle(a.Mux, h, text("witness-key", "OK"), a.witnessKey)
+	route.Handle(a.Mux, h, text("witness-checkpoint", "OK"), a.witnessCheckpoint)
+	add := route.Respond(text("add-checkpoint", "The cosignature, a line."), "409", "It does not begin where the last one ended: the size of that.", "text/x.tlog.size", route.TextSchema())
 	route.Handle(a.Mux, h, add, a.addCheckpoint)
-	h.OpenAPI().Paths[add.Path].Post.RequestBody = &huma.RequestBody{Required: true, Content: text("").Content,
+	h.OpenAPI().Paths[add.Path].Post.RequestBody = &huma.RequestBody{Required: true, Content: route.Content("text/plain", route.TextSchema()),
 		Description: `A line "old" and the size cosigned before, the hashes of the proof from there a line each, an empty line, and the signed checkpoint.`}
 }
 

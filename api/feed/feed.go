@@ -35,23 +35,13 @@ func (a *Routes) Declare(h huma.API) {
 		"changes, newest first. A position does not expire and fits every filter; 410 means that the feed no longer reaches back to it, and names a new position to begin. " +
 		"Values of one filter are alternatives, different filters must all hold."
 	route.Handle(a.Mux, h, addChangeFilters(list), a.listChanges)
-	atom := route.Op("changes-atom")
-	atom.Responses = syndicationResponse("The feed as Atom (RFC 4287); older entries follow at the link next.", atomType, &huma.Schema{Type: huma.TypeString})
+	atom := route.Respond(route.Op("changes-atom"), "200", "The feed as Atom (RFC 4287); older entries follow at the link next.", atomType, route.TextSchema())
 	route.Handle(a.Mux, h, addChangeFilters(atom), a.sendAtom)
-	feed := route.Op("changes-json-feed")
-	feed.Responses = syndicationResponse("The feed as JSON Feed 1.1; older items follow at next_url. Each item has the change, in the form of a page, in the member _gazetteer.", jsonFeedType, route.SchemaOf[jsonFeed](h))
+	feed := route.Respond(route.Op("changes-json-feed"), "200", "The feed as JSON Feed 1.1; older items follow at next_url. Each item has the change, in the form of a page, in the member _gazetteer.", jsonFeedType, route.SchemaOf[jsonFeed](h))
 	route.Handle(a.Mux, h, addChangeFilters(feed), a.sendJSONFeed)
-	stream := route.Op("stream-changes")
-	stream.Responses = map[string]*huma.Response{"200": {
-		Description: "An event named change for each change; its data is the change in the form of a page, its id a position in the feed. A comment is sent every 15 seconds. " +
-			"The stream ends after half an hour, or when the client does not read for a minute; resume with Last-Event-ID.",
-		Content: map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}}},
-	}}
+	stream := route.Respond(route.Op("stream-changes"), "200", "An event named change for each change; its data is the change in the form of a page, its id a position in the feed. A comment is sent every 15 seconds. "+
+		"The stream ends after half an hour, or when the client does not read for a minute; resume with Last-Event-ID.", "text/event-stream", route.TextSchema())
 	route.Handle(a.Mux, h, addChangeFilters(stream), a.followChanges)
-}
-
-func syndicationResponse(description, mediaType string, schema *huma.Schema) map[string]*huma.Response {
-	return map[string]*huma.Response{"200": {Description: description, Content: map[string]*huma.MediaType{mediaType: {Schema: schema}}}}
 }
 
 // changeFilters are the filters of the feed: the parameter, its description, and the accepted

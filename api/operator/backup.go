@@ -42,5 +42,5 @@ func (a *Operator) writeBackup(ctx context.Context, in *backupInput) (*route.Out
 	if err != nil {
 		return nil, route.NewProblem(route.Unavailable, "the backup was not written: "+err.Error(), "nothing is left of it; repair the cause and try again")
 	}
-	return route.NoStore(result), nil
+	return route.JSON(result), nil
 }

@@ -15,9 +15,7 @@ import (
 // blockRoutes declares the routes by which the operator excludes hosts.
 func (a *Operator) blockRoutes(h huma.API) {
 	route.Handle(a.Mux, h, route.Op("list-blocks"), a.listBlocks)
-	block := route.Op("block-host")
-	route.Handle(a.Mux, h, block, a.addBlock)
-	route.DescribeBody[BlockBody](h, h.OpenAPI().Paths[block.Path].Post)
+	route.HandleBody[BlockBody](a.Mux, h, route.Op("block-host"), a.addBlock)
 	route.Handle(a.Mux, h, route.Op("unblock-host"), a.removeBlock)
 }
 
@@ -50,12 +48,10 @@ func (a *Operator) listBlocks(ctx context.Context, _ *struct{}) (*route.Output[B
 	if err != nil {
 		return nil, err
 	}
-	return route.NoStore(BlockList{answer.OrEmpty(all)}), nil
+	return route.JSON(BlockList{answer.OrEmpty(all)}), nil
 }
 
-type blockInput struct{ route.JSONBody }
-
-func (a *Operator) addBlock(ctx context.Context, in *blockInput) (*route.Output[crawler.Block], error) {
+func (a *Operator) addBlock(ctx context.Context, in *route.JSONBody) (*route.Output[crawler.Block], error) {
 	blocker, err := a.findBlocker()
 	if err != nil {
 		return nil, err
@@ -87,14 +83,14 @@ func readBlock(text []byte) (crawler.Block, error) {
 		return b, err
 	}
 	refused := func(n *protocol.Node, detail string) error {
-		return route.NewProblem(route.BadField, detail, `for example {"host": "example.com", "subdomains": true, "why": "its owner wrote to us"}`).WithLocation(route.NodeLocation(n))
+		return route.NewProblem(route.BadField, detail, `for example {"host": "example.com", "subdomains": true, "why": "its owner wrote to us"}`).WithLocation(route.BodyLocation(n))
 	}
 	host := root.Member("host")
 	if root.Kind != protocol.Object || host == nil || host.Kind != protocol.String {
 		return b, refused(root, "the body must be an object with a member host, a string")
 	}
 	if b.Host, err = fetch.CheckHost(host.Text); err != nil {
-		return b, route.ProblemFor(err).WithLocation(route.NodeLocation(host))
+		return b, route.ProblemFor(err).WithLocation(route.BodyLocation(host))
 	}
 	known := 1
 	if n := root.Member("subdomains"); n != nil {

@@ -26,10 +26,8 @@ type censusInput struct {
 }
 
 func (a *Operator) censusRoutes(h huma.API) {
-	op := route.Complete(huma.Operation{OperationID: "write-census", Responses: map[string]*huma.Response{"200": {
-		Description: "One line of JSON for each step, the result or the error last. A connection that is cut before its end did not finish.",
-		Content:     map[string]*huma.MediaType{"application/x-ndjson": {Schema: route.SchemaOf[CensusLine](h)}},
-	}}})
+	op := route.Respond(route.Op("write-census"), "200", "One line of JSON for each step, the result or the error last. A connection that is cut before its end did not finish.",
+		"application/x-ndjson", route.SchemaOf[CensusLine](h))
 	route.Handle(a.Mux, h, op, a.writeCensus)
 }
 

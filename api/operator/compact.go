@@ -67,7 +67,7 @@ func (a *Operator) compactStore(ctx context.Context, in *compactInput) (*route.O
 			return nil, err
 		}
 	}
-	return route.NoStore(CompactResult{
+	return route.JSON(CompactResult{
 		Forgotten: c.Forgotten, Horizon: c.Horizon.Seq, BytesBefore: c.Before, BytesAfter: c.After,
 		TookMS: milliseconds(c.Took), PauseMS: milliseconds(c.Pause), Left: left,
 	}), nil

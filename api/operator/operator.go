@@ -55,12 +55,9 @@ func New(m *route.Mux, o Options) *Operator {
 
 // Declare declares the routes.
 func (a *Operator) Declare(h huma.API) {
-	crawl := route.Complete(huma.Operation{OperationID: "crawl", Responses: map[string]*huma.Response{"200": {
-		Description: "One result a line, as they arrive. If the connection ends before the last line, the command did not finish.",
-		Content:     map[string]*huma.MediaType{"application/x-ndjson": {Schema: route.SchemaOf[crawler.Result](h)}},
-	}}})
-	route.Handle(a.Mux, h, crawl, a.crawlHosts)
-	route.DescribeBody[route.CrawlBody](h, h.OpenAPI().Paths[crawl.Path].Post)
+	crawl := route.Respond(route.Op("crawl"), "200", "One result a line, as they arrive. If the connection ends before the last line, the command did not finish.",
+		"application/x-ndjson", route.SchemaOf[crawler.Result](h))
+	route.HandleBody[route.CrawlBody](a.Mux, h, crawl, a.crawlHosts)
 	route.Handle(a.Mux, h, route.Op("operator-status"), a.getOperatorStatus)
 	route.Handle(a.Mux, h, route.Op("compact"), a.compactStore)
 	route.Handle(a.Mux, h, route.Op("backup"), a.writeBackup)
@@ -68,9 +65,7 @@ func (a *Operator) Declare(h huma.API) {
 	a.blockRoutes(h)
 }
 
-type crawlInput struct{ route.JSONBody }
-
-func (a *Operator) crawlHosts(ctx context.Context, in *crawlInput) (*route.StreamOutput, error) {
+func (a *Operator) crawlHosts(ctx context.Context, in *route.JSONBody) (*route.StreamOutput, error) {
 	if a.options.Crawl == nil {
 		return nil, route.NewProblem(route.Unavailable, "this process does not crawl", "start it with crawling switched on").WithRetry(time.Minute)
 	}
@@ -94,7 +89,7 @@ func readHostList(text []byte) ([]string, error) {
 	hosts := make([]string, len(names))
 	for i, item := range names {
 		if hosts[i], err = fetch.CheckHost(item.Text); err != nil {
-			return nil, route.ProblemFor(err).WithLocation(route.NodeLocation(item))
+			return nil, route.ProblemFor(err).WithLocation(route.BodyLocation(item))
 		}
 	}
 	return hosts, nil
@@ -156,5 +151,5 @@ func (a *Operator) getOperatorStatus(context.Context, *struct{}) (*route.Output[
 	if a.Answers.Crawler != nil {
 		s.Crawler = a.Answers.Crawler.Status()
 	}
-	return route.NoStore(s), nil
+	return route.JSON(s), nil
 }

@@ -22,26 +22,12 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-func NodeLocation(n *protocol.Node) Location {
-	return Location{Pointer: n.Pointer, Line: n.Line, Column: n.Column}
-}
-
 // bodyTimeout is the time limit for receiving a body: see [NewServer].
 const bodyTimeout = 10 * time.Second
 
 // lateBody returns the problem of a body that took longer than [bodyTimeout].
 func lateBody() error {
 	return NewProblem(bodyTimeoutProblem, "the body did not arrive in time", "send it at once")
-}
-
-// DescribeBody adds a JSON body to the description of an operation. Call it after huma has set the
-// operation up, because huma must not read the body: it would accept duplicate members and other
-// spellings of a name.
-func DescribeBody[T any](h huma.API, op *huma.Operation) {
-	op.RequestBody = &huma.RequestBody{
-		Required: true,
-		Content:  map[string]*huma.MediaType{"application/json": {Schema: SchemaOf[T](h)}},
-	}
 }
 
 // A RequestBody is the raw body of a request, read when huma resolves the input. Its error waits until
@@ -53,25 +39,36 @@ type RequestBody struct {
 	Err     error
 }
 
-// ReadJSON reads a JSON body of at most the size that the table of routes sets.
-func (b *RequestBody) ReadJSON(ctx huma.Context) {
+// readError returns the problem of the body; [Handle] answers it.
+func (b *RequestBody) readError() error { return b.Err }
+
+// JSONBody, OptionalBody and EmptyBody are parts of the inputs of operations with a JSON body, one
+// that may be left out, and none. A handler is called only if the body could be read.
+type (
+	JSONBody     struct{ RequestBody }
+	OptionalBody struct{ RequestBody }
+	EmptyBody    struct{ RequestBody }
+)
+
+// Resolve reads a body of at most the size that the table of routes sets (huma.Resolver).
+func (b *JSONBody) Resolve(ctx huma.Context) []error {
 	c := humagin.Unwrap(ctx)
 	b.Client = ClientAddress(c)
 	b.Text, b.Err = ReadBody(ctx, "application/json")
 	b.request = httpsig.FromRequest(c.Request, b.Text)
+	return nil
 }
 
-// ReadOptional reads a body that may be absent.
-func (b *RequestBody) ReadOptional(ctx huma.Context) {
-	if c := humagin.Unwrap(ctx); c.Request.ContentLength == 0 {
-		b.Client, b.request = ClientAddress(c), httpsig.FromRequest(c.Request, nil)
-		return
+// Resolve reads the body, if there is one (huma.Resolver).
+func (b *OptionalBody) Resolve(ctx huma.Context) []error {
+	if humagin.Unwrap(ctx).Request.ContentLength == 0 {
+		return (*EmptyBody)(b).Resolve(ctx)
 	}
-	b.ReadJSON(ctx)
+	return (*JSONBody)(b).Resolve(ctx)
 }
 
-// ReadEmpty refuses a request with a body. A signature would have to cover it.
-func (b *RequestBody) ReadEmpty(ctx huma.Context) {
+// Resolve refuses a body (huma.Resolver). A signature would have to cover it.
+func (b *EmptyBody) Resolve(ctx huma.Context) []error {
 	c := humagin.Unwrap(ctx)
 	b.Client = ClientAddress(c)
 	if c.Request.ContentLength != 0 {
@@ -88,38 +85,10 @@ func (b *RequestBody) ReadEmpty(ctx huma.Context) {
 		}
 		if b.Err != nil {
 			CloseAfter(c)
-			return
+			return nil
 		}
 	}
 	b.request = httpsig.FromRequest(c.Request, b.Text)
-}
-
-// readError returns the problem of the body; [Handle] answers it.
-func (b *RequestBody) readError() error { return b.Err }
-
-// JSONBody, OptionalBody and EmptyBody are parts of the inputs of operations with a JSON body, one
-// that may be left out, and none. A handler is called only if the body could be read.
-type (
-	JSONBody     struct{ RequestBody }
-	OptionalBody struct{ RequestBody }
-	EmptyBody    struct{ RequestBody }
-)
-
-// Resolve reads the body (huma.Resolver).
-func (b *JSONBody) Resolve(ctx huma.Context) []error {
-	b.ReadJSON(ctx)
-	return nil
-}
-
-// Resolve reads the body, if there is one (huma.Resolver).
-func (b *OptionalBody) Resolve(ctx huma.Context) []error {
-	b.ReadOptional(ctx)
-	return nil
-}
-
-// Resolve refuses a body (huma.Resolver).
-func (b *EmptyBody) Resolve(ctx huma.Context) []error {
-	b.ReadEmpty(ctx)
 	return nil
 }
 
@@ -206,22 +175,6 @@ func bodyForms(mediaTypes []string) string {
 	return "JSON"
 }
 
-type EmptyInput struct{ Received RequestBody }
-
-// Resolve takes the request without a body (huma.Resolver).
-func (in *EmptyInput) Resolve(ctx huma.Context) []error {
-	in.Received.ReadEmpty(ctx)
-	return nil
-}
-
-type BodyInput struct{ Received RequestBody }
-
-// Resolve reads the body (huma.Resolver).
-func (in *BodyInput) Resolve(ctx huma.Context) []error {
-	in.Received.ReadJSON(ctx)
-	return nil
-}
-
 // BodyLocation returns the place of a node in a body.
 func BodyLocation(n *protocol.Node) Location {
 	return Location{Pointer: n.Pointer, Line: n.Line, Column: n.Column}
@@ -255,11 +208,11 @@ func ReadHostNames(text []byte, most int) ([]*protocol.Node, error) {
 	}
 	if len(list.Items) > most {
 		return nil, NewProblem(BadField, fmt.Sprintf("the list has %d names; at most %d are accepted at once", len(list.Items), most), "send them in parts").
-			WithLocation(NodeLocation(list))
+			WithLocation(BodyLocation(list))
 	}
 	for _, item := range list.Items {
 		if item.Kind != protocol.String {
-			return nil, NewProblem(BadField, "the name of a host must be a string", `for example "example.com"`).WithLocation(NodeLocation(item))
+			return nil, NewProblem(BadField, "the name of a host must be a string", `for example "example.com"`).WithLocation(BodyLocation(item))
 		}
 	}
 	return list.Items, nil

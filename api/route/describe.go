@@ -16,11 +16,22 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// EncodedAs describes an answer in the JSON of T that the handler encodes itself.
-func EncodedAs[T any](h huma.API, mediaType string, op huma.Operation) huma.Operation {
-	op.Responses = map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{mediaType: {Schema: SchemaOf[T](h)}}}}
+// Respond describes an answer of an operation that huma cannot derive from the handler.
+func Respond(op huma.Operation, status, description, mediaType string, schema *huma.Schema) huma.Operation {
+	if op.Responses == nil {
+		op.Responses = map[string]*huma.Response{}
+	}
+	op.Responses[status] = &huma.Response{Description: description, Content: Content(mediaType, schema)}
 	return op
 }
+
+// Content describes a body of one media type.
+func Content(mediaType string, schema *huma.Schema) map[string]*huma.MediaType {
+	return map[string]*huma.MediaType{mediaType: {Schema: schema}}
+}
+
+// TextSchema returns the schema of a text.
+func TextSchema() *huma.Schema { return &huma.Schema{Type: huma.TypeString} }
 
 // FixedRoutes are the methods of each address without a variable part.
 func FixedRoutes(routes gin.RoutesInfo) map[string][]string {
@@ -64,8 +75,7 @@ func SchemaOf[T any](h huma.API) *huma.Schema {
 // stream. The description is written when it is first requested.
 func (a *Mux) Finish(h huma.API, e *gin.Engine, path, summary string) error {
 	writeText := sync.OnceValues(func() ([]byte, error) { return json.Marshal(h.OpenAPI()) })
-	op := huma.Operation{OperationID: "openapi", Method: http.MethodGet, Path: path, Summary: summary, Tags: []string{tagServer}}
-	op.Responses = map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{"application/openapi+json": {Schema: &huma.Schema{Type: huma.TypeObject}}}}}
+	op := Respond(huma.Operation{OperationID: "openapi", Method: http.MethodGet, Path: path, Summary: summary, Tags: []string{tagServer}}, "200", "OK", "application/openapi+json", &huma.Schema{Type: huma.TypeObject})
 	Handle(a, h, op, func(context.Context, *struct{}) (*RawOutput, error) {
 		text, err := writeText()
 		if err != nil {
@@ -117,18 +127,12 @@ func RawBytes(op huma.Operation) huma.Operation {
 // documents here, so a handler can return any error.
 func Handle[I, O any](a *Mux, h huma.API, op huma.Operation, work func(context.Context, *I) (*O, error)) {
 	op.SkipValidateParams = true // done by validateParameters
-	if op.Responses == nil {
-		op.Responses = map[string]*huma.Response{}
-	}
 	mediaType := "application/problem+json"
 	plain := isAgentOperation(&op)
 	if plain {
 		mediaType = "application/json"
 	}
-	op.Responses["default"] = &huma.Response{
-		Description: "A problem; its code is explained in x-problems.",
-		Content:     map[string]*huma.MediaType{mediaType: {Schema: SchemaOf[Problem](h)}},
-	}
+	op = Respond(op, "default", "A problem; its code is explained in x-problems.", mediaType, SchemaOf[Problem](h))
 	huma.Register(h, op, func(ctx context.Context, in *I) (*O, error) {
 		whole := a.indexComplete()
 		var out *O
@@ -153,6 +157,16 @@ func Handle[I, O any](a *Mux, h huma.API, op huma.Operation, work func(context.C
 	for _, unused := range []string{"HumaErrorModel", "HumaErrorDetail"} {
 		delete(h.OpenAPI().Components.Schemas.Map(), unused)
 	}
+}
+
+// HandleBody is [Handle] for an operation with a JSON body whose members B documents. The body is
+// described after huma has set the operation up, because huma must not read it: it would accept
+// duplicate members and other spellings of a name.
+func HandleBody[B, I, O any](a *Mux, h huma.API, op huma.Operation, work func(context.Context, *I) (*O, error)) {
+	Handle(a, h, op, work)
+	item := h.OpenAPI().Paths[op.Path]
+	described := map[string]*huma.Operation{http.MethodPost: item.Post, http.MethodPut: item.Put}[op.Method]
+	described.RequestBody = &huma.RequestBody{Required: true, Content: Content("application/json", SchemaOf[B](h))}
 }
 
 // isAgentOperation reports whether an operation belongs to the AIR registry. Its paths, shapes and

@@ -72,13 +72,6 @@ func Written[T any](a *Mux, v T) *Output[T] {
 	return out
 }
 
-// NoStore is an answer for the operator that no cache may store.
-func NoStore[T any](v T) *Output[T] {
-	out := JSON(v)
-	out.CacheControl = "no-store"
-	return out
-}
-
 // Encoded writes v with the media type.
 func Encoded(mediaType, cache string, v any) (*RawOutput, error) {
 	body, err := json.Marshal(v)
@@ -96,7 +89,16 @@ type Output[T any] struct {
 	Body         T
 }
 
+// JSON returns an answer with status 200.
 func JSON[T any](v T) *Output[T] { return &Output[T]{Status: http.StatusOK, Body: v} }
+
+// JSONResult is [JSON] for the results of a call.
+func JSONResult[T any](v T, err error) (*Output[T], error) {
+	if err != nil {
+		return nil, err
+	}
+	return JSON(v), nil
+}
 
 // A RawOutput is an answer of bytes.
 type RawOutput struct {
@@ -119,8 +121,7 @@ func Badge(b badge.Badge) *RawOutput {
 
 // DescribeBadge describes the answer of an operation that draws a badge, also for unknown names.
 func DescribeBadge(op huma.Operation, unknown string) huma.Operation {
-	op.Responses = map[string]*huma.Response{"200": {Description: "OK; also for " + unknown + " that is not known.", Content: map[string]*huma.MediaType{"image/svg+xml": {Schema: &huma.Schema{Type: huma.TypeString}}}}}
-	return op
+	return Respond(op, "200", "OK; also for "+unknown+" that is not known.", "image/svg+xml", TextSchema())
 }
 
 // A PageOutput is an answer in one of several forms.
