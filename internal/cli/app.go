@@ -74,6 +74,17 @@ func (a *App) PrintJSON(raw []byte, err error) error {
 	return WriteJSONText(a.Out, raw)
 }
 
+// ShowAnswer sends a request and prints its answer: unchanged with --json, otherwise with print. The
+// request is signed unless by is nil.
+func ShowAnswer[T any](ctx context.Context, a *App, server *Client, method, path string, body any, by *Signer, print func(T) error) error {
+	var v T
+	raw, err := server.SendJSON(ctx, method, path, body, by, &v)
+	if err != nil || a.JSON {
+		return a.PrintJSON(raw, err)
+	}
+	return print(v)
+}
+
 // FetchExport writes an export while it arrives. An incomplete export leaves no file.
 func (a *App) FetchExport(ctx context.Context, server *Client, path string, by *Signer, out string) error {
 	request, err := server.newJSONRequest(ctx, http.MethodGet, path, nil, by)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gazetteer/api/air"
 	"gazetteer/api/airjson"
 	"gazetteer/internal/cli"
 	"gazetteer/protocol/did"
@@ -56,30 +57,25 @@ func (a *verbs) attestAgent(c *cobra.Command, server *cli.Client, k *keyring, t 
 		return err
 	}
 	if t.revoke != 0 {
-		var done airjson.RevokedView
-		raw, err := server.SendJSON(ctx, http.MethodDelete, cli.AgentPath(subject, "/attestations/"+strconv.Itoa(t.revoke)), nil, cli.NewSigner(owner, key), &done)
-		if err != nil || a.JSON {
-			return a.PrintJSON(raw, err)
-		}
-		a.PrintField("revoked", fmt.Sprintf("attestation %d of %s", done.AttestationID, done.SubjectAirID))
-		return nil
+		path := cli.AgentPath(subject, "/attestations/"+strconv.Itoa(t.revoke))
+		return cli.ShowAnswer(ctx, a.App, server, http.MethodDelete, path, nil, cli.NewSigner(owner, key), func(done airjson.RevokedView) error {
+			a.PrintField("revoked", fmt.Sprintf("attestation %d of %s", done.AttestationID, done.SubjectAirID))
+			return nil
+		})
 	}
 	q := attestation.Request{Attester: keys.AirID, Type: t.kind, Statement: t.statement, SignedAt: a.Environment.Now().UTC().Format("2006-01-02T15:04:05.000Z")}
 	payload, err := q.Payload(subject)
 	if err != nil {
 		return err
 	}
-	var done airjson.AttestedView
-	raw, err := server.SendJSON(ctx, http.MethodPost, cli.AgentPath(subject, "/attestations"), map[string]string{
-		"attester_air_id": q.Attester, "attestation_type": q.Type, "signed_at": q.SignedAt, "statement": q.Statement,
-		"signature_multibase": did.FormatSignature(ed25519.Sign(key, payload)),
-	}, cli.NewSigner(owner, key), &done)
-	if err != nil || a.JSON {
-		return a.PrintJSON(raw, err)
+	body := air.AttestationBody{
+		AttesterAirID: q.Attester, AttestationType: q.Type, SignedAt: q.SignedAt, Statement: q.Statement, Signature: did.FormatSignature(ed25519.Sign(key, payload)),
 	}
-	a.PrintField("attested", fmt.Sprintf("%s, as number %d: %s", done.SubjectAirID, done.AttestationID, done.AttestationType))
-	a.PrintField("weight", fmt.Sprintf("%v, for the domain %s", done.Weight, done.WhoisRoot))
-	a.PrintField("note", done.Note)
-	a.PrintNextSteps("Take it back with:", a.formatAgentCommand(k, fmt.Sprintf("attest %s --revoke %d", subject, done.AttestationID)))
-	return nil
+	return cli.ShowAnswer(ctx, a.App, server, http.MethodPost, cli.AgentPath(subject, "/attestations"), body, cli.NewSigner(owner, key), func(done airjson.AttestedView) error {
+		a.PrintField("attested", fmt.Sprintf("%s, as number %d: %s", done.SubjectAirID, done.AttestationID, done.AttestationType))
+		a.PrintField("weight", fmt.Sprintf("%v, for the domain %s", done.Weight, done.WhoisRoot))
+		a.PrintField("note", done.Note)
+		a.PrintNextSteps("Take it back with:", a.formatAgentCommand(k, fmt.Sprintf("attest %s --revoke %d", subject, done.AttestationID)))
+		return nil
+	})
 }

@@ -51,15 +51,12 @@ func (a *verbs) deactivateAgent(c *cobra.Command, server *cli.Client, k *keyring
 			return err
 		}
 	}
-	var done air.AgentStatusAnswer
-	raw, err := server.SendJSON(c.Context(), http.MethodPost, cli.AgentPath(keys.AirID, below), nil, cli.NewSigner(owner, key), &done)
-	if err != nil || a.JSON {
-		return a.PrintJSON(raw, err)
-	}
-	a.PrintField("agent", done.AirID)
-	a.PrintField("status", done.Status)
-	a.PrintField("note", done.Message)
-	return nil
+	return cli.ShowAnswer(c.Context(), a.App, server, http.MethodPost, cli.AgentPath(keys.AirID, below), nil, cli.NewSigner(owner, key), func(done air.AgentStatusAnswer) error {
+		a.PrintField("agent", done.AirID)
+		a.PrintField("status", done.Status)
+		a.PrintField("note", done.Message)
+		return nil
+	})
 }
 
 // confirm tells the user at the terminal what would happen, and asks for the AIR ID of the agent.

@@ -54,17 +54,15 @@ func (a *verbs) mergeAgents(ctx context.Context, server *cli.Client, k, other *k
 		}
 	}
 	x := transfer.NewMerge(from.String(), into.String(), fromKey, intoKey, a.Environment.Now())
-	var v air.AgentStatusAnswer
-	raw, err := server.SendJSON(ctx, http.MethodPost, cli.AgentPath(keys.AirID, "/merge"), air.MergeBody{
+	body := air.MergeBody{
 		From: x.From, FromKey: x.FromKey, Into: x.Into, IntoKey: x.IntoKey, Created: x.Created.Format(time.RFC3339), Nonce: x.Nonce,
 		FromSignature: x.FromSignature, IntoSignature: x.IntoSignature,
-	}, nil, &v)
-	if err != nil || a.JSON {
-		return a.PrintJSON(raw, err)
 	}
-	a.PrintField("agent", v.AirID)
-	a.PrintField("status", fmt.Sprintf("%s; %s is merged into it", v.Status, keys.AirID))
-	return nil
+	return cli.ShowAnswer(ctx, a.App, server, http.MethodPost, cli.AgentPath(keys.AirID, "/merge"), body, nil, func(v air.AgentStatusAnswer) error {
+		a.PrintField("agent", v.AirID)
+		a.PrintField("status", fmt.Sprintf("%s; %s is merged into it", v.Status, keys.AirID))
+		return nil
+	})
 }
 
 // exportForTransfer writes an agent in the format that another registry imports.

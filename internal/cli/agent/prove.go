@@ -132,15 +132,13 @@ func (a *verbs) removeDomain(c *cobra.Command, server *cli.Client, k *keyring, d
 	if err != nil {
 		return err
 	}
-	var left air.DomainList
-	raw, err := server.SendJSON(c.Context(), http.MethodDelete, cli.AgentPath(keys.AirID, "/domains/"+url.PathEscape(domain)), nil, cli.NewSigner(owner, key), &left)
-	if err != nil || a.JSON {
-		return a.PrintJSON(raw, err)
-	}
-	a.PrintField("agent", keys.AirID)
-	a.PrintField("given up", domain)
-	for _, d := range left.Domains {
-		a.PrintField("left", d.Domain.Name)
-	}
-	return nil
+	path := cli.AgentPath(keys.AirID, "/domains/"+url.PathEscape(domain))
+	return cli.ShowAnswer(c.Context(), a.App, server, http.MethodDelete, path, nil, cli.NewSigner(owner, key), func(left air.DomainList) error {
+		a.PrintField("agent", keys.AirID)
+		a.PrintField("given up", domain)
+		for _, d := range left.Domains {
+			a.PrintField("left", d.Domain.Name)
+		}
+		return nil
+	})
 }

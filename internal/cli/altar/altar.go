@@ -123,14 +123,11 @@ func (v *verbs) addIdentity(c *cobra.Command, f *identityFlags) error {
 		}
 		body.Certificate = toolhost.HashCertificate(certificate)
 	}
-	return v.WithServer(c.Context(), cli.Setup, func(server *cli.Client) error {
-		var added toolhost.Identity
-		raw, err := server.SendJSON(c.Context(), http.MethodPost, "/admin/altar/identities", body, nil, &added)
-		if err != nil || v.JSON {
-			return v.PrintJSON(raw, operatorError(v, err))
-		}
-		v.PrintField("added", added.Kind+" "+added.ID)
-		return nil
+	return v.runWithServer(c.Context(), cli.Setup, func(server *cli.Client) error {
+		return cli.ShowAnswer(c.Context(), v.App, server, http.MethodPost, "/admin/altar/identities", body, nil, func(added toolhost.Identity) error {
+			v.PrintField("added", added.Kind+" "+added.ID)
+			return nil
+		})
 	})
 }
 
@@ -175,12 +172,7 @@ func (v *verbs) listIdentitiesCommand() *cobra.Command {
 		Use: "list", Short: "List the identities",
 		Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return v.WithServer(c.Context(), cli.Operate, func(server *cli.Client) error {
-				var list api.IdentityList
-				raw, err := server.GetJSON(c.Context(), "/admin/altar/identities", &list)
-				if err != nil || v.JSON {
-					return v.PrintJSON(raw, operatorError(v, err))
-				}
+			return showAnswer(c.Context(), v, "/admin/altar/identities", func(list api.IdentityList) error {
 				for _, i := range list.Identities {
 					by := "token"
 					if i.Token == "" {
@@ -206,13 +198,11 @@ func (v *verbs) removeIdentityCommand() *cobra.Command {
 		Use: "remove ID", Short: "End an identity, its runtimes and its sessions",
 		Args: cli.ExactArgs(1, "the id of an identity"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return v.WithServer(c.Context(), cli.Operate, func(server *cli.Client) error {
-				raw, err := server.SendJSON(c.Context(), http.MethodDelete, "/admin/altar/identities/"+url.PathEscape(args[0]), nil, nil, new(json.RawMessage))
-				if err != nil || v.JSON {
-					return v.PrintJSON(raw, operatorError(v, err))
-				}
-				v.PrintField("removed", args[0])
-				return nil
+			return v.runWithServer(c.Context(), cli.Operate, func(server *cli.Client) error {
+				return cli.ShowAnswer(c.Context(), v.App, server, http.MethodDelete, "/admin/altar/identities/"+url.PathEscape(args[0]), nil, nil, func(api.IdentityList) error {
+					v.PrintField("removed", args[0])
+					return nil
+				})
 			})
 		},
 	}
@@ -269,27 +259,22 @@ runtimes that may execute it. "when": {"tenant_id": "acme"} restricts it to the 
 			if _, err := toolhost.ReadContracts(text); err != nil {
 				return exit.Usagef("%s: %v", args[0], err)
 			}
-			return v.WithServer(c.Context(), cli.Setup, func(server *cli.Client) error {
-				var list api.ContractList
-				raw, err := server.SendJSON(c.Context(), http.MethodPost, "/admin/altar/contracts", json.RawMessage(text), nil, &list)
-				if err != nil || v.JSON {
-					return v.PrintJSON(raw, operatorError(v, err))
-				}
-				var open []string
-				for _, contract := range list.Contracts {
-					v.PrintField("approved", contract.Name)
-					if _, every := contract.AllowedRuntimes(); every {
-						open = append(open, contract.Name)
+			return v.runWithServer(c.Context(), cli.Setup, func(server *cli.Client) error {
+				return cli.ShowAnswer(c.Context(), v.App, server, http.MethodPost, "/admin/altar/contracts", json.RawMessage(text), nil, func(list api.ContractList) error {
+					var open []string
+					contracts := make([]toolhost.Contract, len(list.Contracts))
+					for i, contract := range list.Contracts {
+						v.PrintField("approved", contract.Name)
+						if _, every := contract.AllowedRuntimes(); every {
+							open = append(open, contract.Name)
+						}
+						contracts[i] = contract.Contract
 					}
-				}
-				if len(open) > 0 {
-					fmt.Fprintf(v.Err, "Every runtime that has an identity may execute %s. The member runtimes names those that may.\n", strings.Join(open, ", "))
-				}
-				contracts := make([]toolhost.Contract, len(list.Contracts))
-				for i, c := range list.Contracts {
-					contracts[i] = c.Contract
-				}
-				return v.warnOfMissingIdentities(c.Context(), server, contracts...)
+					if len(open) > 0 {
+						fmt.Fprintf(v.Err, "Every runtime that has an identity may execute %s. The member runtimes names those that may.\n", strings.Join(open, ", "))
+					}
+					return v.warnOfMissingIdentities(c.Context(), server, contracts...)
+				})
 			})
 		},
 	}
@@ -300,12 +285,7 @@ func (v *verbs) listContractsCommand() *cobra.Command {
 		Use: "list", Short: "List the contracts",
 		Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return v.WithServer(c.Context(), cli.Operate, func(server *cli.Client) error {
-				var list api.ContractList
-				raw, err := server.GetJSON(c.Context(), "/admin/altar/contracts", &list)
-				if err != nil || v.JSON {
-					return v.PrintJSON(raw, operatorError(v, err))
-				}
+			return showAnswer(c.Context(), v, "/admin/altar/contracts", func(list api.ContractList) error {
 				for _, contract := range list.Contracts {
 					v.printContractStatus(contract)
 				}
@@ -322,7 +302,7 @@ func (v *verbs) listContractsCommand() *cobra.Command {
 func (v *verbs) warnOfMissingIdentities(ctx context.Context, server *cli.Client, contracts ...toolhost.Contract) error {
 	var list api.IdentityList
 	if _, err := server.GetJSON(ctx, "/admin/altar/identities", &list); err != nil {
-		return operatorError(v, err)
+		return err
 	}
 	known := map[string]bool{ // what needs no identity
 		toolhost.ClientIdentity + " " + toolhost.OperatorClient: true,
@@ -382,7 +362,15 @@ func (v *verbs) printContractStatus(c toolhost.ContractStatus) {
 	}
 }
 
-// runWithServer calls [cli.App.WithServer] for an operator command that prints an answer.
-func (v *verbs) runWithServer(ctx context.Context, use func(*cli.Client) error) error {
-	return v.WithServer(ctx, cli.Operate, func(server *cli.Client) error { return operatorError(v, use(server)) })
+// runWithServer calls [cli.App.WithServer] for an operator command.
+func (v *verbs) runWithServer(ctx context.Context, access cli.Access, use func(*cli.Client) error) error {
+	return v.WithServer(ctx, access, func(server *cli.Client) error { return operatorError(v, use(server)) })
+}
+
+// showAnswer requests a path of the operator and prints the answer: unchanged with --json, otherwise
+// with print.
+func showAnswer[T any](ctx context.Context, v *verbs, path string, print func(T) error) error {
+	return v.runWithServer(ctx, cli.Operate, func(server *cli.Client) error {
+		return cli.ShowAnswer(ctx, v.App, server, http.MethodGet, path, nil, nil, print)
+	})
 }

@@ -32,7 +32,7 @@ finds. It prints why an operation gets none. Nobody can call a contract before y
   gazetteer contracts propose book a table`,
 		Args: cli.MinArgs(1, "a host, or words"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return v.runWithServer(c.Context(), func(server *cli.Client) error { return v.proposeCall(c.Context(), server, args) })
+			return v.runWithServer(c.Context(), cli.Operate, func(server *cli.Client) error { return v.proposeCall(c.Context(), server, args) })
 		},
 	}
 }
@@ -103,28 +103,25 @@ The contract stays as you approved it until you approve the change:
   gazetteer contracts approve search_flights`,
 		Args: cli.MaxArgs(1, "one name of a contract"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return v.runWithServer(c.Context(), func(server *cli.Client) error {
-				var list api.ContractChanges
-				raw, err := server.GetJSON(c.Context(), "/admin/altar/changes", &list)
-				if err != nil || v.JSON {
-					return v.PrintJSON(raw, err)
-				}
-				if len(args) > 0 {
-					if err := v.findContract(c.Context(), server, args[0]); err != nil {
-						return err
+			return v.runWithServer(c.Context(), cli.Operate, func(server *cli.Client) error {
+				return cli.ShowAnswer(c.Context(), v.App, server, http.MethodGet, "/admin/altar/changes", nil, nil, func(list api.ContractChanges) error {
+					if len(args) > 0 {
+						if err := v.findContract(c.Context(), server, args[0]); err != nil {
+							return err
+						}
 					}
-				}
-				shown := 0
-				for _, change := range list.Changes {
-					if len(args) == 0 || args[0] == change.Contract {
-						v.printChange(change)
-						shown++
+					shown := 0
+					for _, change := range list.Changes {
+						if len(args) == 0 || args[0] == change.Contract {
+							v.printChange(change)
+							shown++
+						}
 					}
-				}
-				if shown == 0 {
-					fmt.Fprintln(v.Err, "no changes wait for you")
-				}
-				return nil
+					if shown == 0 {
+						fmt.Fprintln(v.Err, "no changes wait for you")
+					}
+					return nil
+				})
 			})
 		},
 	}
@@ -213,7 +210,7 @@ and contracts approve makes it valid again.`,
 }
 
 func (v *verbs) changeContract(ctx context.Context, name, verb string, body any) error {
-	return v.runWithServer(ctx, func(server *cli.Client) error {
+	return v.runWithServer(ctx, cli.Operate, func(server *cli.Client) error {
 		var c toolhost.Contract
 		raw, err := server.SendJSON(ctx, http.MethodPost, "/admin/altar/contracts/"+url.PathEscape(name)+"/"+verb, body, nil, &c)
 		if cli.IsRefusedWithStatus(err, http.StatusNotFound) && v.Server == "" {

@@ -136,12 +136,7 @@ func (v *verbs) runtimesCommand() *cobra.Command {
 connected, the number of calls that it executes, and the tools that it executes.`,
 		Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return v.runWithServer(c.Context(), func(server *cli.Client) error {
-				var list api.RuntimeList
-				raw, err := server.GetJSON(c.Context(), "/admin/altar/runtimes", &list)
-				if err != nil || v.JSON {
-					return v.PrintJSON(raw, err)
-				}
+			return showAnswer(c.Context(), v, "/admin/altar/runtimes", func(list api.RuntimeList) error {
 				for _, r := range list.Runtimes {
 					fmt.Fprintf(v.Out, "%-30s %s, since %s, %d running; %s\n", format.Visible(r.ID), format.Visible(r.Identity), r.Connected.Format(time.DateTime), r.Running, strings.Join(r.Tools, ", "))
 				}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"gazetteer/internal/wait"
 	"gazetteer/mailbox"
 	"gazetteer/protocol/a2a"
 	"gazetteer/protocol/a2a/a2ahttp"
@@ -65,10 +66,6 @@ func representatives() []representative {
 	}
 }
 
-func guestProfile() profile {
-	return profile{"demo_guest", "Demo guest", "Books a table when the demo starts.", []string{"BOOK"}}
-}
-
 // fullDeposit is the price of the first representative.
 const fullDeposit = 500
 
@@ -112,12 +109,7 @@ func (d *demo) answerUntilDone(ctx context.Context, r representative, p *partici
 		if !a2ahttp.IsTransient(err) {
 			d.printf("%s cannot answer: %v", r.name, err)
 		}
-		pause := time.NewTimer(mailPause)
-		select {
-		case <-pause.C:
-		case <-ctx.Done():
-			pause.Stop()
-		}
+		_ = wait.For(ctx, mailPause) // the loop asks the context
 	}
 }
 
@@ -156,7 +148,7 @@ func (d *demo) checkNegotiation(ctx context.Context) (string, error) {
 	if d.concierge == nil {
 		return "", errors.New("the concierge was not registered")
 	}
-	guest, err := d.openParticipant(ctx, guestProfile())
+	guest, err := d.openParticipant(ctx, profile{"demo_guest", "Demo guest", "Books a table when the demo starts.", []string{"BOOK"}})
 	if err != nil {
 		return "", err
 	}

@@ -173,12 +173,7 @@ func summarizeBody(body a2a.Body) string {
 
 // clipText shortens an untrusted text to one short line.
 func clipText(text string) string {
-	const most = 48
-	text = strings.Join(strings.Fields(text), " ")
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most-1]) + "…"
-	}
-	return text
+	return clipRunes(strings.Join(strings.Fields(text), " "), 48)
 }
 
 // shortID returns the beginning of an id, as long as users need to type.

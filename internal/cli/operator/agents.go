@@ -16,27 +16,25 @@ import (
 
 func (a *verbs) suspendCommand() *cobra.Command {
 	return a.reasonedCommand("suspend AIR-ID", "Suspend an agent until it is restored", "the reason, which its owner sees",
-		func(ctx context.Context, server *cli.Client, airID, reason string) error {
-			return a.changeAgent(ctx, server, http.MethodPost, operatorAgentPath(airID, "/suspend"), map[string]string{"reason": reason})
+		func(ctx context.Context, airID, reason string) error {
+			return a.changeAgent(ctx, operatorAgentPath(airID, "/suspend"), map[string]string{"reason": reason})
 		})
 }
 
 func (a *verbs) deleteCommand() *cobra.Command {
 	return a.reasonedCommand("delete AIR-ID", "Delete an agent permanently; its keys and history stay readable", "the reason, which its owner sees",
-		func(ctx context.Context, server *cli.Client, airID, reason string) error {
-			var v air.DeletedAgent
+		func(ctx context.Context, airID, reason string) error {
 			path := cli.AgentPath(airID, "?"+url.Values{"reason": {reason}}.Encode())
-			if done, err := a.sendRequest(ctx, server, http.MethodDelete, path, nil, &v); done || err != nil {
-				return err
-			}
-			a.PrintField("agent", v.AirID+"  "+v.Name)
-			a.PrintField("status", v.Status)
-			return nil
+			return showAnswer(ctx, a, http.MethodDelete, path, nil, func(v air.DeletedAgent) error {
+				a.PrintField("agent", v.AirID+"  "+v.Name)
+				a.PrintField("status", v.Status)
+				return nil
+			})
 		})
 }
 
 // reasonedCommand returns a command that changes an agent and requires a reason.
-func (a *verbs) reasonedCommand(use, short, what string, do func(ctx context.Context, server *cli.Client, airID, reason string) error) *cobra.Command {
+func (a *verbs) reasonedCommand(use, short, what string, do func(ctx context.Context, airID, reason string) error) *cobra.Command {
 	reason := ""
 	c := &cobra.Command{
 		Use: use, Short: short,
@@ -45,7 +43,7 @@ func (a *verbs) reasonedCommand(use, short, what string, do func(ctx context.Con
 			if reason == "" {
 				return exit.Usagef("%s needs --reason: %s", c.Name(), what)
 			}
-			return a.withOperator(c.Context(), func(server *cli.Client) error { return do(c.Context(), server, args[0], reason) })
+			return do(c.Context(), args[0], reason)
 		},
 	}
 	c.Flags().StringVar(&reason, "reason", "", what)
@@ -57,9 +55,7 @@ func (a *verbs) restoreCommand() *cobra.Command {
 		Use: "restore AIR-ID", Short: "Restore a suspended agent",
 		Args: airIDArgs(cli.ExactArgs(1, "the AIR ID of an agent")),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.withOperator(c.Context(), func(server *cli.Client) error {
-				return a.changeAgent(c.Context(), server, http.MethodPost, operatorAgentPath(args[0], "/restore"), nil)
-			})
+			return a.changeAgent(c.Context(), operatorAgentPath(args[0], "/restore"), nil)
 		},
 	}
 }
@@ -77,9 +73,7 @@ cannot be undone.`,
 			if !yes {
 				return exit.Usagef("this erases %s permanently: confirm with --yes", args[0])
 			}
-			return a.withOperator(c.Context(), func(server *cli.Client) error {
-				return a.changeAgent(c.Context(), server, http.MethodPost, operatorAgentPath(args[0], "/erase"), nil)
-			})
+			return a.changeAgent(c.Context(), operatorAgentPath(args[0], "/erase"), nil)
 		},
 	}
 	c.Flags().BoolVar(&yes, "yes", false, "confirm; this cannot be undone")
@@ -102,9 +96,7 @@ it. Owners who have both keys can merge without you.
 			if reason == "" {
 				return exit.Usagef("merge needs --reason, which is stored with the agent that is ended")
 			}
-			return a.withOperator(c.Context(), func(server *cli.Client) error {
-				return a.changeAgent(c.Context(), server, http.MethodPost, operatorAgentPath(args[0], "/merge"), map[string]string{"into": args[1], "reason": reason})
-			})
+			return a.changeAgent(c.Context(), operatorAgentPath(args[0], "/merge"), map[string]string{"into": args[1], "reason": reason})
 		},
 	}
 	c.Flags().StringVar(&reason, "reason", "", "the reason, stored with the agent that ends")

@@ -58,20 +58,19 @@ again. The backup contains private keys: keep it as safe as the data directory.`
 				return exit.Usagef("there is no directory %s: make it, or mount its disk", parent)
 			}
 			return a.withOperator(c.Context(), func(server *cli.Client) error {
-				var r operator.BackupResult
 				path := "/admin/backup?dir=" + url.QueryEscape(dir)
 				if args[0] == standardStream {
+					var r operator.BackupResult
 					if _, err := server.SendJSON(c.Context(), http.MethodPost, path, nil, nil, &r); err != nil {
 						return err
 					}
 					fmt.Fprintln(a.Err, describeBackup(r))
 					return backup.WriteTar(a.Out, dir)
 				}
-				if done, err := a.sendRequest(c.Context(), server, http.MethodPost, path, nil, &r); done || err != nil {
+				return cli.ShowAnswer(c.Context(), a.App, server, http.MethodPost, path, nil, nil, func(r operator.BackupResult) error {
+					_, err := fmt.Fprintln(a.Out, describeBackup(r))
 					return err
-				}
-				_, err := fmt.Fprintln(a.Out, describeBackup(r))
-				return err
+				})
 			})
 		},
 	}

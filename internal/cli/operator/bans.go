@@ -1,11 +1,10 @@
 package operator
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -38,11 +37,7 @@ that have the value already. The reason is visible to the operator only.
 				}
 				body["until"] = at.Format(time.RFC3339)
 			}
-			return a.withOperator(c.Context(), func(server *cli.Client) error {
-				var b admission.Ban
-				if done, err := a.sendRequest(c.Context(), server, http.MethodPost, operatorRoot+"/bans", body, &b); done || err != nil {
-					return err
-				}
+			return showAnswer(c.Context(), a, http.MethodPost, operatorRoot+"/bans", body, func(b admission.Ban) error {
 				a.PrintField("blocked", formatBan(a.Environment.Now(), b))
 				return nil
 			})
@@ -82,26 +77,17 @@ func (a *verbs) bansCommand() *cobra.Command {
 		Short: "Show the block lists",
 		Args:  cli.MaxArgs(1, "one kind of list"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.withOperator(c.Context(), func(server *cli.Client) error { return a.listBans(c.Context(), server, args) })
+			query := url.Values{}
+			if len(args) == 1 {
+				query.Set("kind", args[0])
+			}
+			items := func(list air.BanList) ([]admission.Ban, string) { return list.Bans, list.Next }
+			return showPages(c.Context(), a, operatorRoot+"/bans", query, items, a.printBans)
 		},
 	}
 }
 
-func (a *verbs) listBans(ctx context.Context, server *cli.Client, args []string) error {
-	query := url.Values{}
-	if len(args) == 1 {
-		query.Set("kind", args[0])
-	}
-	all := []admission.Ban{}
-	err := a.eachPage(operatorRoot+"/bans", query, func(path string) (string, error) {
-		var list air.BanList
-		_, err := server.GetJSON(ctx, path, &list)
-		all = append(all, list.Bans...)
-		return list.Next, err
-	})
-	if err != nil || a.JSON {
-		return errors.Join(err, a.printJSONUnless(err, all))
-	}
+func (a *verbs) printBans(all []admission.Ban) error {
 	now := a.Environment.Now()
 	for _, b := range all {
 		a.PrintField("blocked", formatBan(now, b))
@@ -117,12 +103,8 @@ func (a *verbs) unbanCommand() *cobra.Command {
 		Short:      "Remove an entry from a block list",
 		Args:       cli.ExactArgs(2, "the kind (key, handle, domain or network) and the value"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.withOperator(c.Context(), func(server *cli.Client) error {
-				var b admission.Ban
-				query := url.Values{"kind": {args[0]}, "value": {args[1]}}
-				if done, err := a.sendRequest(c.Context(), server, http.MethodDelete, operatorRoot+"/bans?"+query.Encode(), nil, &b); done || err != nil {
-					return err
-				}
+			query := url.Values{"kind": {args[0]}, "value": {args[1]}}
+			return showAnswer(c.Context(), a, http.MethodDelete, operatorRoot+"/bans?"+query.Encode(), nil, func(b admission.Ban) error {
 				a.PrintField("removed", b.Kind+" "+b.Value)
 				return nil
 			})
@@ -149,7 +131,8 @@ before you have seen it yourself.`,
 			if agent != "" {
 				query.Set("air_id", agent)
 			}
-			return a.withOperator(c.Context(), func(server *cli.Client) error { return a.listReports(c.Context(), server, query) })
+			items := func(list air.ReportList) ([]admission.Report, string) { return list.Reports, list.Next }
+			return showPages(c.Context(), a, operatorRoot+"/reports", query, items, a.printReports)
 		},
 	}
 	c.Flags().StringVar(&agent, "agent", "", "only about this agent (AIR ID)")
@@ -158,28 +141,15 @@ before you have seen it yourself.`,
 	return c
 }
 
-func (a *verbs) listReports(ctx context.Context, server *cli.Client, query url.Values) error {
-	all := []admission.Report{}
-	err := a.eachPage(operatorRoot+"/reports", query, func(path string) (string, error) {
-		var list air.ReportList
-		_, err := server.GetJSON(ctx, path, &list)
-		all = append(all, list.Reports...)
-		return list.Next, err
-	})
-	if err != nil || a.JSON {
-		return errors.Join(err, a.printJSONUnless(err, all))
-	}
+func (a *verbs) printReports(all []admission.Report) error {
 	now := a.Environment.Now()
 	for _, p := range all {
 		a.printReport(now, p)
 		fmt.Fprintln(a.Out)
 	}
 	fmt.Fprintln(a.Out, cli.Plural(len(all), "report"))
-	for _, p := range all {
-		if p.Settled.IsZero() {
-			a.PrintNextSteps("Look at the agent, then settle it:", a.FormatCommand("agent show "+p.AirID), a.FormatCommand("registry settle "+p.ID+" dismissed --note …"), a.FormatCommand("registry settle "+p.ID+" suspended --note …"))
-			break
-		}
+	if i := slices.IndexFunc(all, func(p admission.Report) bool { return p.Settled.IsZero() }); i >= 0 {
+		a.PrintNextSteps("Look at the agent, then settle it:", a.FormatCommand("agent show "+all[i].AirID), a.FormatCommand("registry settle "+all[i].ID+" dismissed --note …"), a.FormatCommand("registry settle "+all[i].ID+" suspended --note …"))
 	}
 	return nil
 }
@@ -217,13 +187,8 @@ restored, a deleted one cannot. The note is for the reporters.
   gazetteer registry settle 20261101T120000.000Z-0a1b2c3d dismissed --note "we see nothing wrong"`,
 		Args: cli.ExactArgs(2, "the ID of a report and the decision: dismissed, suspended or deleted"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.withOperator(c.Context(), func(server *cli.Client) error {
-				var list air.ReportList
-				path := operatorRoot + "/reports/" + url.PathEscape(args[0]) + "/settle"
-				done, err := a.sendRequest(c.Context(), server, http.MethodPost, path, map[string]string{"outcome": args[1], "note": note}, &list)
-				if done || err != nil {
-					return err
-				}
+			path := operatorRoot + "/reports/" + url.PathEscape(args[0]) + "/settle"
+			return showAnswer(c.Context(), a, http.MethodPost, path, map[string]string{"outcome": args[1], "note": note}, func(list air.ReportList) error {
 				for _, p := range list.Reports {
 					a.PrintField("settled", p.ID+" about "+p.AirID+": "+p.Outcome)
 				}

@@ -29,14 +29,12 @@ func (a *verbs) withOperator(ctx context.Context, use func(*cli.Client) error) e
 
 const operatorRoot = "/admin/registry"
 
-// sendRequest sends an operator request, and decodes the answer into v. With --json it prints the
-// unchanged answer, and done is true.
-func (a *verbs) sendRequest(ctx context.Context, server *cli.Client, method, path string, body, v any) (done bool, err error) {
-	raw, err := server.SendJSON(ctx, method, path, body, nil, v)
-	if err != nil || !a.JSON {
-		return false, err
-	}
-	return true, cli.WriteJSONText(a.Out, raw)
+// showAnswer sends an operator request and prints its answer: unchanged with --json, otherwise with
+// print.
+func showAnswer[T any](ctx context.Context, a *verbs, method, path string, body any, print func(T) error) error {
+	return a.withOperator(ctx, func(server *cli.Client) error {
+		return cli.ShowAnswer(ctx, a.App, server, method, path, body, nil, print)
+	})
 }
 
 // operatorAgentPath returns the path of an operator request about an agent.
@@ -44,23 +42,25 @@ func operatorAgentPath(airID, below string) string {
 	return "/admin/agents/" + url.PathEscape(airID) + below
 }
 
-// eachPage requests the pages of a list until the last one.
-func (a *verbs) eachPage(path string, query url.Values, page func(path string) (next string, err error)) error {
-	for {
-		next, err := page(path + "?" + query.Encode())
-		if next == "" || err != nil {
-			return err
+// showPages requests all pages of a list and prints its items: as JSON with --json, otherwise with
+// print. items returns those of one page, and where the next one begins.
+func showPages[L, T any](ctx context.Context, a *verbs, path string, query url.Values, items func(L) ([]T, string), print func([]T) error) error {
+	return a.withOperator(ctx, func(server *cli.Client) error {
+		all := []T{}
+		for next := "first"; next != ""; query.Set("after", next) {
+			var list L
+			if _, err := server.GetJSON(ctx, path+"?"+query.Encode(), &list); err != nil {
+				return err
+			}
+			var page []T
+			page, next = items(list)
+			all = append(all, page...)
 		}
-		query.Set("after", next)
-	}
-}
-
-// printJSONUnless writes v unless something failed.
-func (a *verbs) printJSONUnless(failed error, v any) error {
-	if failed != nil {
-		return nil
-	}
-	return cli.WriteJSON(a.Out, v)
+		if a.JSON {
+			return cli.WriteJSON(a.Out, all)
+		}
+		return print(all)
+	})
 }
 
 func formatCreator(v airjson.CreatorView) string {
@@ -72,15 +72,13 @@ func formatCreator(v airjson.CreatorView) string {
 }
 
 // changeAgent sends a change of an agent and prints the agent's new state.
-func (a *verbs) changeAgent(ctx context.Context, server *cli.Client, method, path string, body any) error {
-	var v air.AgentStatusAnswer
-	if done, err := a.sendRequest(ctx, server, method, path, body, &v); done || err != nil {
-		return err
-	}
-	a.PrintField("agent", v.AirID)
-	a.PrintField("status", v.Status)
-	a.PrintField("", v.Message)
-	return nil
+func (a *verbs) changeAgent(ctx context.Context, path string, body any) error {
+	return showAnswer(ctx, a, http.MethodPost, path, body, func(v air.AgentStatusAnswer) error {
+		a.PrintField("agent", v.AirID)
+		a.PrintField("status", v.Status)
+		a.PrintField("", v.Message)
+		return nil
+	})
 }
 
 // airIDArgs checks the number of arguments, and that each is an AIR ID.

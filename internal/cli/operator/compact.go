@@ -46,13 +46,13 @@ store.horizon is rebuilt. With --keep 0s all deletions are dropped.`,
 			return a.withOperator(c.Context(), func(server *cli.Client) error {
 				var r operator.CompactResult
 				stop := a.printAwaitedParts(c.Context(), server)
-				done, err := a.sendRequest(c.Context(), server, http.MethodPost, path, nil, &r)
+				raw, err := server.SendJSON(c.Context(), http.MethodPost, path, nil, nil, &r)
 				stop()
 				if err != nil {
 					return err
 				}
-				if done {
-					return describeLeft(r.Left)
+				if a.JSON {
+					return errors.Join(cli.WriteJSONText(a.Out, raw), describeLeft(r.Left))
 				}
 				_, err = fmt.Fprintf(a.Out, "%s dropped; the store had %.1f MB and has %.1f MB; it took %.1f s, and writes waited for %.0f ms\n",
 					cli.Plural(r.Forgotten, "deletion"), float64(r.BytesBefore)/1e6, float64(r.BytesAfter)/1e6, r.TookMS/1000, r.PauseMS)

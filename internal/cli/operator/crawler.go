@@ -41,13 +41,8 @@ func (a *verbs) blockCommand() *cobra.Command {
 		Example: "  gazetteer crawler block www.example.com\n  gazetteer crawler block --subdomains --why 'its owner wrote to us' example.com",
 		Args:    cli.OneHost,
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.withOperator(c.Context(), func(server *cli.Client) error {
-				var b crawler.Block
-				raw, err := server.SendJSON(c.Context(), http.MethodPost, "/admin/blocks", operator.BlockBody{Host: args[0], Subdomains: subdomains, Why: why}, nil, &b)
-				if err != nil || a.JSON {
-					return a.PrintJSON(raw, err)
-				}
-				_, err = fmt.Fprintf(a.Out, "%s is blocked, and its published documents are removed.\n", formatScope(b))
+			return showAnswer(c.Context(), a, http.MethodPost, "/admin/blocks", operator.BlockBody{Host: args[0], Subdomains: subdomains, Why: why}, func(b crawler.Block) error {
+				_, err := fmt.Fprintf(a.Out, "%s is blocked, and its published documents are removed.\n", formatScope(b))
 				return err
 			})
 		},
@@ -64,13 +59,8 @@ func (a *verbs) unblockCommand() *cobra.Command {
 begins when somebody names the host, for example with: gazetteer crawl HOST`,
 		Args: cli.OneHost,
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.withOperator(c.Context(), func(server *cli.Client) error {
-				var left operator.BlockList
-				raw, err := server.SendJSON(c.Context(), http.MethodDelete, "/admin/blocks/"+url.PathEscape(args[0]), nil, nil, &left)
-				if err != nil || a.JSON {
-					return a.PrintJSON(raw, err)
-				}
-				_, err = fmt.Fprintf(a.Out, "%s may be visited again.\n", format.Visible(args[0]))
+			return showAnswer(c.Context(), a, http.MethodDelete, "/admin/blocks/"+url.PathEscape(args[0]), nil, func(operator.BlockList) error {
+				_, err := fmt.Fprintf(a.Out, "%s may be visited again.\n", format.Visible(args[0]))
 				return err
 			})
 		},
@@ -134,13 +124,10 @@ possible at any time; over another address, as for everybody, once in 10 minutes
 		Args: cli.OneHost,
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.WithServer(c.Context(), cli.Operate, func(server *cli.Client) error {
-				var s answer.Submission
-				raw, err := server.SendJSON(c.Context(), http.MethodPost, "/api/v1/services/"+url.PathEscape(args[0])+"/recrawl", nil, nil, &s)
-				if err != nil || a.JSON {
-					return a.PrintJSON(raw, err)
-				}
-				_, err = fmt.Fprintf(a.Out, "%s will be visited again when its turn comes.\n", format.Visible(s.Host))
-				return err
+				return cli.ShowAnswer(c.Context(), a.App, server, http.MethodPost, "/api/v1/services/"+url.PathEscape(args[0])+"/recrawl", nil, nil, func(s answer.Submission) error {
+					_, err := fmt.Fprintf(a.Out, "%s will be visited again when its turn comes.\n", format.Visible(s.Host))
+					return err
+				})
 			})
 		},
 	}

@@ -2,8 +2,6 @@ package operator
 
 import (
 	"cmp"
-	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -34,7 +32,7 @@ talk to the socket in the data directory, which only its owner can open.
   gazetteer registry suspend AIR-7G3K-M9JQ-X2PT --reason "sends spam"`,
 		Args: cli.RequireVerb,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.withOperator(c.Context(), func(server *cli.Client) error { return a.printStatus(c.Context(), server) })
+			return showAnswer(c.Context(), a, http.MethodGet, operatorRoot, nil, a.printStatus)
 		},
 	}
 	c.AddCommand(a.admissionCommand(), a.applicationsCommand(), a.approveCommand(), a.refuseCommand())
@@ -44,11 +42,7 @@ talk to the socket in the data directory, which only its owner can open.
 	return c
 }
 
-func (a *verbs) printStatus(ctx context.Context, server *cli.Client) error {
-	var v air.RegistryStatus
-	if done, err := a.sendRequest(ctx, server, http.MethodGet, operatorRoot, nil, &v); done || err != nil {
-		return err
-	}
+func (a *verbs) printStatus(v air.RegistryStatus) error {
 	a.printAdmission(v.Admission)
 	waiting := cli.Plural(v.Waiting, "registration")
 	if v.Waiting == registry.MaxList {
@@ -107,25 +101,17 @@ operator used the registry.
   gazetteer registry admission approval --note "write to admin@registry.example"`,
 		Args: cli.MaxArgs(1, "one mode"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.withOperator(c.Context(), func(server *cli.Client) error {
-				if len(args) == 0 {
-					if note != "" {
-						return exit.Usagef("--note needs a mode: gazetteer registry admission approval --note …")
-					}
-					var v air.RegistryStatus
-					if done, err := a.sendRequest(c.Context(), server, http.MethodGet, operatorRoot, nil, &v); done || err != nil {
-						return err
-					}
-					a.printAdmission(v.Admission)
-					return nil
-				}
-				var d admission.PolicyState
-				if done, err := a.sendRequest(c.Context(), server, http.MethodPut, operatorRoot+"/admission", map[string]string{"mode": args[0], "note": note}, &d); done || err != nil {
-					return err
-				}
+			show := func(d admission.PolicyState) error {
 				a.printAdmission(d)
 				return nil
-			})
+			}
+			if len(args) > 0 {
+				return showAnswer(c.Context(), a, http.MethodPut, operatorRoot+"/admission", map[string]string{"mode": args[0], "note": note}, show)
+			}
+			if note != "" {
+				return exit.Usagef("--note needs a mode: gazetteer registry admission approval --note …")
+			}
+			return showAnswer(c.Context(), a, http.MethodGet, operatorRoot, nil, func(v air.RegistryStatus) error { return show(v.Admission) })
 		},
 	}
 	c.Flags().StringVar(&note, "note", "", "shown to applicants that are not admitted at once")
@@ -142,11 +128,7 @@ longer tree, or another one of the same length, refuses: an older copy of the lo
 has been restored.`,
 		Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.withOperator(c.Context(), func(server *cli.Client) error {
-				var v air.AnchorAnswer
-				if done, err := a.sendRequest(c.Context(), server, http.MethodPost, "/api/v1/admin/cron/publish-anchor", nil, &v); done || err != nil {
-					return err
-				}
+			return showAnswer(c.Context(), a, http.MethodPost, "/api/v1/admin/cron/publish-anchor", nil, func(v air.AnchorAnswer) error {
 				if v.Anchor == nil {
 					return exit.NotFoundf("the log has no entries yet: there is nothing to cosign")
 				}
@@ -173,15 +155,7 @@ reason and the repair are shown by: gazetteer registry
 Exit code 1 if something is still wrong.`,
 		Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.withOperator(c.Context(), func(server *cli.Client) error {
-				var v air.SigningState
-				done, err := a.sendRequest(c.Context(), server, http.MethodPost, operatorRoot+"/log/resume", nil, &v)
-				if cli.IsRefusedWithStatus(err, http.StatusConflict) {
-					return exit.NotFoundf("%v", err)
-				}
-				if done || err != nil {
-					return err
-				}
+			err := showAnswer(c.Context(), a, http.MethodPost, operatorRoot+"/log/resume", nil, func(v air.SigningState) error {
 				a.PrintField("log", v.Origin+", "+cli.Plural(int(v.Leaves), "leaf"))
 				if !v.Signs {
 					a.PrintField("", "it is not halted, but cannot sign at the moment; see the log of the server")
@@ -190,6 +164,10 @@ Exit code 1 if something is still wrong.`,
 				a.PrintField("", "it signs")
 				return nil
 			})
+			if cli.IsRefusedWithStatus(err, http.StatusConflict) {
+				return exit.NotFoundf("%v", err)
+			}
+			return err
 		},
 	}
 }
@@ -200,22 +178,13 @@ func (a *verbs) applicationsCommand() *cobra.Command {
 		Short: "List the registrations that wait for approval",
 		Args:  cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.withOperator(c.Context(), func(server *cli.Client) error { return a.listApplications(c.Context(), server) })
+			items := func(list air.ApplicationList) ([]air.ApplicationView, string) { return list.Applications, list.Next }
+			return showPages(c.Context(), a, operatorRoot+"/applications", url.Values{}, items, a.printApplications)
 		},
 	}
 }
 
-func (a *verbs) listApplications(ctx context.Context, server *cli.Client) error {
-	all := []air.ApplicationView{}
-	err := a.eachPage(operatorRoot+"/applications", url.Values{}, func(path string) (string, error) {
-		var list air.ApplicationList
-		_, err := server.GetJSON(ctx, path, &list)
-		all = append(all, list.Applications...)
-		return list.Next, err
-	})
-	if err != nil || a.JSON {
-		return errors.Join(err, a.printJSONUnless(err, all))
-	}
+func (a *verbs) printApplications(all []air.ApplicationView) error {
 	now := a.Environment.Now()
 	for _, w := range all {
 		a.PrintField("agent", w.Agent.AirID+"  "+w.Agent.Name)
@@ -242,9 +211,7 @@ func (a *verbs) approveCommand() *cobra.Command {
 		Short: "Admit a registration that waits",
 		Args:  airIDArgs(cli.ExactArgs(1, "the AIR ID of a registration")),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.withOperator(c.Context(), func(server *cli.Client) error {
-				return a.changeAgent(c.Context(), server, http.MethodPost, operatorRoot+"/applications/"+url.PathEscape(args[0])+"/approve", nil)
-			})
+			return a.changeAgent(c.Context(), operatorRoot+"/applications/"+url.PathEscape(args[0])+"/approve", nil)
 		},
 	}
 }
@@ -265,14 +232,13 @@ reason; the registration itself is deleted at once.
 			}
 			return a.withOperator(c.Context(), func(server *cli.Client) error {
 				for _, id := range args {
-					var v air.RefusedApplication
-					done, err := a.sendRequest(c.Context(), server, http.MethodPost, operatorRoot+"/applications/"+url.PathEscape(id)+"/refuse", map[string]string{"reason": reason}, &v)
-					if err != nil {
-						return err
-					}
-					if !done {
+					err := cli.ShowAnswer(c.Context(), a.App, server, http.MethodPost, operatorRoot+"/applications/"+url.PathEscape(id)+"/refuse", map[string]string{"reason": reason}, nil, func(v air.RefusedApplication) error {
 						a.PrintField("refused", v.AirID)
 						a.PrintField("reason", v.Reason)
+						return nil
+					})
+					if err != nil {
+						return err
 					}
 				}
 				return nil
