@@ -131,10 +131,7 @@ func (l *Live) readAll(ctx context.Context) error {
 	head := l.o.Store.Head()
 	var batch []store.Record
 	for _, prefix := range followed {
-		for r, err := range l.o.Store.List(ctx, prefix, "") {
-			if store.Damaged(r, err) {
-				continue
-			}
+		for r, err := range store.Readable(l.o.Store.List(ctx, prefix, "")) {
 			if err != nil {
 				return fmt.Errorf("read the records of %s: %w", prefix, err)
 			}

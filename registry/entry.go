@@ -142,10 +142,7 @@ func (r *Registry) History(ctx context.Context, airID string, limit, offset int)
 		return nil, 0, err
 	}
 	out := []HistoryEntry{}
-	for record, err := range r.store.List(ctx, store.EntriesOf(airID), store.EntryKey(airID, max(offset, 0))) {
-		if store.Damaged(record, err) {
-			continue
-		}
+	for record, err := range store.Readable(r.store.List(ctx, store.EntriesOf(airID), store.EntryKey(airID, max(offset, 0)))) {
 		if err != nil {
 			return nil, 0, fmt.Errorf("read the history of %s: %w", airID, err)
 		}

@@ -56,10 +56,7 @@ func (r *Registry) AllAgents(ctx context.Context, after string) iter.Seq2[Agent,
 				from = store.EntriesOf(after) + "~" // behind the entries of after
 			}
 			more = false
-			for record, err := range r.store.List(ctx, store.AgentPrefix, from) {
-				if store.Damaged(record, err) {
-					continue
-				}
+			for record, err := range store.Readable(r.store.List(ctx, store.AgentPrefix, from)) {
 				if err != nil {
 					yield(Agent{}, fmt.Errorf("list agents: %w", err))
 					return

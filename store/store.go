@@ -131,6 +131,17 @@ type Store interface {
 // hide all other hosts.
 func Damaged(r Record, err error) bool { return r.Key != "" && errors.Is(err, ErrCorrupt) }
 
+// Readable leaves the damaged records of a [Store.List] or of [Store.Changes] out.
+func Readable(list iter.Seq2[Record, error]) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		for r, err := range list {
+			if !Damaged(r, err) && !yield(r, err) {
+				return
+			}
+		}
+	}
+}
+
 // Errors of a store. Test with errors.Is.
 var (
 	ErrNotFound   = errors.New("not found")

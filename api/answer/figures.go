@@ -34,10 +34,7 @@ func (a *Answers) Figures(ctx context.Context) (Figures, error) {
 	for _, v := range verbs {
 		f.Operations += v.Operations
 	}
-	for record, err := range a.Store.List(ctx, store.HostPrefix, "") {
-		if store.Damaged(record, err) {
-			continue
-		}
+	for record, err := range store.Readable(a.Store.List(ctx, store.HostPrefix, "")) {
 		if err != nil {
 			return Figures{}, fmt.Errorf("count the hosts: %w", err)
 		}

@@ -41,10 +41,7 @@ func (a *Answers) Services(ctx context.Context, after string, limit int) (Servic
 		records = nil
 		return len(page.Services) < limit, nil
 	}
-	for record, err := range a.Store.List(ctx, store.DocumentPrefix, after) {
-		if store.Damaged(record, err) {
-			continue // the host's own page says so; the others stay to be found
-		}
+	for record, err := range store.Readable(a.Store.List(ctx, store.DocumentPrefix, after)) { // the host's own page says so; the others stay to be found
 		if err != nil {
 			return ServicePage{}, fmt.Errorf("list services: %w", err)
 		}
@@ -164,10 +161,7 @@ func (a *Answers) currentDocuments(ctx context.Context, host string) ([]document
 // documentRecords reads the records of the current documents of a host, without damaged ones.
 func (a *Answers) documentRecords(ctx context.Context, host string) ([]store.Record, error) {
 	var records []store.Record
-	for record, err := range a.Store.List(ctx, store.DocumentsOf(host), "") {
-		if store.Damaged(record, err) {
-			continue
-		}
+	for record, err := range store.Readable(a.Store.List(ctx, store.DocumentsOf(host), "")) {
 		if err != nil {
 			return nil, fmt.Errorf("list the documents of %s: %w", host, err)
 		}

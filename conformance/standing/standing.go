@@ -258,10 +258,7 @@ func (f *Follower) judgeOldHost(ctx context.Context, c *change, text []byte) err
 		return nil
 	}
 	in := conformance.Input{Fetches: slices.Collect(maps.Values(h.Fetches))}
-	for r, err := range f.o.Store.List(ctx, store.DocumentsOf(c.host), "") {
-		if store.Damaged(r, err) {
-			continue
-		}
+	for r, err := range store.Readable(f.o.Store.List(ctx, store.DocumentsOf(c.host), "")) {
 		if err != nil {
 			return err
 		}

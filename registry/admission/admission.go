@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"log/slog"
 	"slices"
 	"strings"
@@ -92,6 +93,30 @@ func (p *Policy) recordTime() time.Time { return p.now().UTC().Truncate(time.Mil
 
 // dueTime returns the time for decisions that cannot be undone: see PolicyOptions.Due.
 func (p *Policy) dueTime() time.Time { return p.due().UTC().Truncate(time.Millisecond) }
+
+// kept is a value of the store with its record.
+type kept[T any] struct {
+	store.Record
+	value T
+}
+
+// readKept yields the values below a prefix of the store that are behind the key after, without
+// damaged ones. An error, which begins with what is done, is the last.
+func readKept[T any](ctx context.Context, s store.Store, prefix, after, done string) iter.Seq2[kept[T], error] {
+	return func(yield func(kept[T], error) bool) {
+		for record, err := range store.Readable(s.List(ctx, prefix, after)) {
+			k := kept[T]{Record: record}
+			if err != nil {
+				err = fmt.Errorf("%s: %w", done, err)
+			} else {
+				err = record.Decode(&k.value)
+			}
+			if !yield(k, err) || err != nil {
+				return
+			}
+		}
+	}
+}
 
 // Options configure an [Admission].
 type Options struct {

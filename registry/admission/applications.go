@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"net/netip"
 	"slices"
@@ -68,17 +69,16 @@ func (application Application) counterKeys() []string {
 // loadApplicationCounts counts the applications in the store once.
 func (p *Policy) loadApplicationCounts(ctx context.Context) error {
 	return p.applications.loadCounts(ctx, p.store, store.PendingPrefix, func(record store.Record) ([]string, error) {
-		application, err := decodeApplication(record)
+		var application Application
+		err := record.Decode(&application)
 		return application.counterKeys(), err
 	})
 }
 
-func decodeApplication(record store.Record) (Application, error) {
-	var application Application
-	if err := record.Decode(&application); err != nil {
-		return application, err
-	}
-	return application, nil
+// waiting yields the applications behind a key of the store, with those that were refused or have
+// expired.
+func (ad *Admission) waiting(ctx context.Context, after string) iter.Seq2[kept[Application], error] {
+	return readKept[Application](ctx, ad.store, store.PendingPrefix, after, "list the registrations that wait")
 }
 
 // applicationWrites returns the writes of an application. The proof of the agent was checked.
@@ -142,43 +142,46 @@ func (ad *Admission) displaceApplication(ctx context.Context, crowd string) (boo
 	if most < ad.applications.countOf(crowd)+2 {
 		return false, nil
 	}
-	var newest Application
-	var seq uint64
-	for record, err := range ad.store.List(ctx, store.PendingPrefix, "") {
-		if store.Damaged(record, err) {
-			continue
-		}
-		if err != nil {
-			return false, fmt.Errorf("list the registrations that wait: %w", err)
-		}
-		application, err := decodeApplication(record)
+	var newest kept[Application]
+	for application, err := range ad.waiting(ctx, "") {
 		if err != nil {
 			return false, err
 		}
-		if slices.Contains(application.counterKeys(), largest) && !application.Asked.Before(newest.Asked) {
-			newest, seq = application, record.Seq
+		if slices.Contains(application.value.counterKeys(), largest) && !application.value.Asked.Before(newest.value.Asked) {
+			newest = application
 		}
 	}
-	if seq == 0 {
+	if newest.Seq == 0 {
 		return false, nil // decided meanwhile
 	}
-	writes, err := ad.releaseKeyWrites(ctx, newest.Agent)
+	done, err := ad.deleteApplication(ctx, newest)
+	if err != nil {
+		return false, fmt.Errorf("make room for a registration: %w", err)
+	}
+	if done {
+		ad.log.Info("registration gave way to another network's", "air_id", newest.value.Agent.AirID, "network", newest.value.Network)
+	}
+	return done, nil
+}
+
+// deleteApplication deletes an application with the reservation of its key, and ends its counting. It
+// is false if the application was changed meanwhile.
+func (ad *Admission) deleteApplication(ctx context.Context, k kept[Application]) (bool, error) {
+	writes, err := ad.releaseKeyWrites(ctx, k.value.Agent)
 	if err != nil {
 		return false, err
 	}
-	_, err = ad.store.Apply(ctx, append(writes, deleteIfUnchanged(store.PendingKey(newest.Agent.AirID), seq))...)
+	_, err = ad.store.Apply(ctx, append(writes, deleteIfUnchanged(k.Key, k.Seq))...)
 	if errors.Is(err, store.ErrConflict) {
 		return false, nil
 	}
 	if err != nil {
-		if _, _, failed := ad.loadApplication(context.WithoutCancel(ctx), newest.Agent.AirID); errors.Is(failed, registry.ErrNotFound) {
-			ad.applications.releaseSlot(newest.counterKeys())
+		if _, _, failed := ad.loadApplication(context.WithoutCancel(ctx), k.value.Agent.AirID); !errors.Is(failed, registry.ErrNotFound) {
+			return false, err
 		}
-		return false, fmt.Errorf("make room for a registration: %w", err)
 	}
-	ad.applications.releaseSlot(newest.counterKeys())
-	ad.log.Info("registration gave way to another network's", "air_id", newest.Agent.AirID, "network", newest.Network)
-	return true, nil
+	ad.applications.releaseSlot(k.value.counterKeys())
+	return err == nil, err
 }
 
 // applicationLimits returns the numbers of waiting applications up to which one more from a client
@@ -222,7 +225,8 @@ func (p *Policy) loadApplication(ctx context.Context, airID string) (Application
 	if err != nil {
 		return Application{}, 0, fmt.Errorf("read a registration: %w", err)
 	}
-	application, err := decodeApplication(record)
+	var application Application
+	err = record.Decode(&application)
 	return application, record.Seq, err
 }
 
@@ -262,23 +266,16 @@ func (ad *Admission) Applications(ctx context.Context, after string, limit int) 
 		after = store.PendingKey(after)
 	}
 	now := ad.recordTime()
-	for record, err := range ad.store.List(ctx, store.PendingPrefix, after) {
-		if store.Damaged(record, err) {
-			continue
-		}
+	for k, err := range ad.waiting(ctx, after) {
 		if err != nil {
-			return nil, "", fmt.Errorf("list the registrations that wait: %w", err)
+			return nil, "", err
 		}
 		if len(waiting) == limit {
 			return waiting, next, nil
 		}
-		application, err := decodeApplication(record)
-		if err != nil {
-			return nil, "", err
-		}
-		if next = strings.TrimPrefix(record.Key, store.PendingPrefix); !application.isClosed(now) {
-			application.Agent = application.Agent.PublicCopy()
-			waiting = append(waiting, application)
+		if next = strings.TrimPrefix(k.Key, store.PendingPrefix); !k.value.isClosed(now) {
+			k.value.Agent = k.value.Agent.PublicCopy()
+			waiting = append(waiting, k.value)
 		}
 	}
 	return waiting, "", nil
@@ -456,36 +453,20 @@ func (ad *Admission) deleteExpiredApplications(ctx context.Context) error {
 		return err
 	}
 	now := ad.due()
-	for record, err := range ad.store.List(ctx, store.PendingPrefix, "") {
-		if store.Damaged(record, err) {
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("list the registrations that wait: %w", err)
-		}
-		application, err := decodeApplication(record)
+	for application, err := range ad.waiting(ctx, "") {
 		if err != nil {
 			return err
 		}
-		if now.Before(application.Expires) {
+		if now.Before(application.value.Expires) {
 			continue
 		}
-		writes, err := ad.releaseKeyWrites(ctx, application.Agent)
+		done, err := ad.deleteApplication(ctx, application)
 		if err != nil {
-			return err
-		}
-		_, err = ad.store.Apply(ctx, append(writes, deleteIfUnchanged(record.Key, record.Seq))...)
-		if errors.Is(err, store.ErrConflict) {
-			continue // somebody else has
-		}
-		if err != nil {
-			if _, _, failed := ad.loadApplication(context.WithoutCancel(ctx), application.Agent.AirID); errors.Is(failed, registry.ErrNotFound) {
-				ad.applications.releaseSlot(application.counterKeys())
-			}
 			return fmt.Errorf("forget a registration that has run out: %w", err)
 		}
-		ad.applications.releaseSlot(application.counterKeys())
-		ad.log.Info("registration ran out", "air_id", application.Agent.AirID)
+		if done {
+			ad.log.Info("registration ran out", "air_id", application.value.Agent.AirID)
+		}
 	}
 	return nil
 }

@@ -275,21 +275,14 @@ func (p *Policy) Bans(ctx context.Context, kind, after string, limit int) (bans 
 	if after != "" {
 		after = store.BanPrefix + after
 	}
-	for record, err := range p.store.List(ctx, prefix, after) {
-		if store.Damaged(record, err) {
-			continue
-		}
+	for k, err := range readKept[Ban](ctx, p.store, prefix, after, "list the block lists") {
 		if err != nil {
-			return nil, "", fmt.Errorf("list the block lists: %w", err)
+			return nil, "", err
 		}
 		if len(bans) == limit {
 			return bans, next, nil
 		}
-		var b Ban
-		if err := record.Decode(&b); err != nil {
-			return nil, "", err
-		}
-		bans, next = append(bans, b), strings.TrimPrefix(record.Key, store.BanPrefix)
+		bans, next = append(bans, k.value), strings.TrimPrefix(k.Key, store.BanPrefix)
 	}
 	return bans, "", nil
 }

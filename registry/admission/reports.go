@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net/netip"
 	"slices"
 	"strings"
@@ -102,12 +103,9 @@ func (report Report) counterKeys() []string {
 	return names
 }
 
-func decodeReport(record store.Record) (Report, error) {
-	var report Report
-	if err := record.Decode(&report); err != nil {
-		return report, err
-	}
-	return report, nil
+// storedReports yields the reports behind a key of the store, in the order of their times.
+func (ad *Admission) storedReports(ctx context.Context, after string) iter.Seq2[kept[Report], error] {
+	return readKept[Report](ctx, ad.store, store.ReportPrefix, after, "list the reports")
 }
 
 // A ReportRequest is the content of a report as the reporter sends it.
@@ -229,8 +227,8 @@ func (ad *Admission) newReport(q ReportRequest) (report Report, err error) {
 // loadReportCounts counts the open reports in the store once.
 func (ad *Admission) loadReportCounts(ctx context.Context) error {
 	return ad.openReports.loadCounts(ctx, ad.store, store.ReportPrefix, func(record store.Record) ([]string, error) {
-		report, err := decodeReport(record)
-		if err != nil || !report.Settled.IsZero() {
+		var report Report
+		if err := record.Decode(&report); err != nil || !report.Settled.IsZero() {
 			return nil, err
 		}
 		return report.counterKeys(), nil
@@ -311,19 +309,12 @@ func (ad *Admission) displaceReport(ctx context.Context, prefix, crowd string) (
 	}
 	var newest Report
 	var seq uint64
-	for record, err := range ad.store.List(ctx, store.ReportPrefix, "") {
-		if store.Damaged(record, err) {
-			continue
-		}
-		if err != nil {
-			return false, fmt.Errorf("list the reports: %w", err)
-		}
-		report, err := decodeReport(record)
+	for k, err := range ad.storedReports(ctx, "") {
 		if err != nil {
 			return false, err
 		}
-		if report.Settled.IsZero() && slices.Contains(report.counterKeys(), largest) {
-			newest, seq = report, record.Seq // they are in the order of their times
+		if k.value.Settled.IsZero() && slices.Contains(k.value.counterKeys(), largest) {
+			newest, seq = k.value, k.Seq
 		}
 	}
 	if seq == 0 {
@@ -363,7 +354,8 @@ func (ad *Admission) loadReport(ctx context.Context, id string) (Report, uint64,
 	if err != nil {
 		return Report{}, 0, fmt.Errorf("read report %s: %w", id, err)
 	}
-	report, err := decodeReport(record)
+	var report Report
+	err = record.Decode(&report)
 	return report, record.Seq, err
 }
 
@@ -385,21 +377,15 @@ func (ad *Admission) Reports(ctx context.Context, f ReportFilter, after string, 
 		after = store.ReportKey(after)
 	}
 	now, scanned := ad.recordTime(), 0
-	for record, err := range ad.store.List(ctx, store.ReportPrefix, after) {
-		if store.Damaged(record, err) {
-			continue
-		}
+	for k, err := range ad.storedReports(ctx, after) {
 		if err != nil {
-			return nil, "", fmt.Errorf("list the reports: %w", err)
+			return nil, "", err
 		}
 		if len(reports) == limit || scanned == registry.MaxScan {
 			return reports, next, nil
 		}
 		scanned++
-		report, err := decodeReport(record)
-		if err != nil {
-			return nil, "", err
-		}
+		report := k.value
 		next = report.ID
 		if (f.Settled || report.Settled.IsZero()) && (f.AirID == "" || f.AirID == report.AirID) && (!f.Overdue || report.Overdue(now)) {
 			reports = append(reports, report)
@@ -556,21 +542,15 @@ func (ad *Admission) dismissReport(ctx context.Context, id, note string) ([]Repo
 // settleOpenReports settles all open reports about the agent with the change.
 func (ad *Admission) settleOpenReports(ctx context.Context, c *registry.Change, outcome, note string) ([]Report, error) {
 	var settled []Report
-	for record, err := range ad.store.List(ctx, store.ReportPrefix, "") {
-		if store.Damaged(record, err) {
-			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("list the reports: %w", err)
-		}
-		report, err := decodeReport(record)
+	for k, err := range ad.storedReports(ctx, "") {
 		if err != nil {
 			return nil, err
 		}
+		report := k.value
 		if report.AirID != c.Agent.AirID || !report.Settled.IsZero() {
 			continue
 		}
-		w, err := report.settleWrite(record.Seq, outcome, note, c.Now)
+		w, err := report.settleWrite(k.Seq, outcome, note, c.Now)
 		if err != nil {
 			return nil, err
 		}
@@ -583,25 +563,18 @@ func (ad *Admission) settleOpenReports(ctx context.Context, c *registry.Change, 
 // deleteExpiredReports deletes the reports that were settled long ago.
 func (ad *Admission) deleteExpiredReports(ctx context.Context) error {
 	before := ad.recordTime().Add(-reportRetention)
-	for record, err := range ad.store.List(ctx, store.ReportPrefix, "") {
-		if store.Damaged(record, err) {
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("list the reports: %w", err)
-		}
-		report, err := decodeReport(record)
+	for k, err := range ad.storedReports(ctx, "") {
 		if err != nil {
 			return err
 		}
-		if report.Created.After(before) {
+		if k.value.Created.After(before) {
 			return nil // and so are all behind it
 		}
-		if report.Settled.IsZero() || report.Settled.After(before) {
+		if k.value.Settled.IsZero() || k.value.Settled.After(before) {
 			continue
 		}
-		if _, err := ad.store.Apply(ctx, store.Delete(record.Key)); err != nil {
-			return fmt.Errorf("forget report %s: %w", report.ID, err)
+		if _, err := ad.store.Apply(ctx, store.Delete(k.Key)); err != nil {
+			return fmt.Errorf("forget report %s: %w", k.value.ID, err)
 		}
 	}
 	return nil

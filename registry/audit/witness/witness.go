@@ -148,10 +148,7 @@ func readCosigned(path string, key *checkpoint.Key) (c checkpoint.Checkpoint, si
 // checkpoints that agree. It changes nothing.
 func Compare(ctx context.Context, dir string, key *checkpoint.Key, s store.Store, report func(problem string)) (agree int, err error) {
 	sizes := map[string]int64{} // by the name of the file
-	for r, err := range s.List(ctx, recordPrefix(key), "") {
-		if store.Damaged(r, err) {
-			continue
-		}
+	for r, err := range store.Readable(s.List(ctx, recordPrefix(key), "")) {
 		if err != nil {
 			return 0, fmt.Errorf("list the cosigned trees: %w", err)
 		}
