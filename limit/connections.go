@@ -92,9 +92,24 @@ type connGroup struct {
 	phases  [phases]*list.List // of *limitedConn, the oldest first
 }
 
+// A WrappedConn is a connection inside of another. To embed it gives the outer one the methods that
+// code looks for which a connection has besides those of net.Conn.
+type WrappedConn struct{ net.Conn }
+
+// NetConn returns the connection inside, for code that counts connections or writes without waiting.
+func (c WrappedConn) NetConn() net.Conn { return c.Conn }
+
+// CloseWrite lets net/http end an answer so that the client can still read it.
+func (c WrappedConn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}
+
 // A limitedConn is a connection that a listener counts.
 type limitedConn struct {
-	net.Conn
+	WrappedConn
 	listener *ConnectionListener
 	network  netip.Prefix // invalid: counted against all alone
 	group    *connGroup
@@ -221,7 +236,7 @@ func (l *ConnectionListener) dropForShortage() {
 // admitConnection counts a new connection and waits for its first byte in a goroutine, or closes
 // it.
 func (l *ConnectionListener) admitConnection(conn net.Conn) {
-	c := &limitedConn{Conn: conn, listener: l}
+	c := &limitedConn{WrappedConn: WrappedConn{conn}, listener: l}
 	wide := l.identifyClient(c)
 	l.mu.Lock()
 	victim, ok := l.makeRoom(c, wide)
@@ -490,17 +505,6 @@ func (c *limitedConn) Read(p []byte) (int, error) {
 		return 1, nil
 	}
 	return c.Conn.Read(p)
-}
-
-// NetConn returns the connection below, for code that writes without waiting.
-func (c *limitedConn) NetConn() net.Conn { return c.Conn }
-
-// CloseWrite lets net/http end an answer so that the client still reads it.
-func (c *limitedConn) CloseWrite() error {
-	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
-		return half.CloseWrite()
-	}
-	return nil
 }
 
 // Close closes the connection and counts it no more.

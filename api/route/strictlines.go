@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+
+	"gazetteer/limit"
 )
 
 // StrictLines returns l with connections on which a request with header lines that break RFC 9112
@@ -25,7 +27,7 @@ func (l strictListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &strictConn{Conn: c}, nil
+	return &strictConn{WrappedConn: limit.WrappedConn{Conn: c}}, nil
 }
 
 // A strictConn checks the lines of each header as net/http reads them. Of a body it knows only the
@@ -35,7 +37,7 @@ func (l strictListener) Accept() (net.Conn, error) {
 // It does not answer a refused request itself, because the answer to an earlier request may be on
 // its way. It passes on a header that net/http refuses.
 type strictConn struct {
-	net.Conn
+	limit.WrappedConn
 	// The goroutine that reads for net/http owns the fields below.
 	body    int64  // bytes of a body still to come, endless: all that comes
 	length  int64  // Content-Length of the header that is being read
@@ -81,17 +83,6 @@ func (c *strictConn) Read(p []byte) (int, error) {
 	n := copy(p, c.rest)
 	c.rest = c.rest[n:]
 	return n, nil
-}
-
-// NetConn returns the connection below, for the code that counts connections.
-func (c *strictConn) NetConn() net.Conn { return c.Conn }
-
-// CloseWrite lets net/http end an answer so that the client can still read it.
-func (c *strictConn) CloseWrite() error {
-	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
-		return half.CloseWrite()
-	}
-	return nil
 }
 
 // scanBytes follows the bytes that are read, and returns how many of them are good.

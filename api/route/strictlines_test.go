@@ -6,6 +6,8 @@ import (
 	"net"
 	"testing"
 	"testing/iotest"
+
+	"gazetteer/limit"
 )
 
 // reading is a connection that only reads.
@@ -28,11 +30,11 @@ func FuzzStrictLines(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, sent []byte) {
-		whole, err := io.ReadAll(&strictConn{Conn: reading{from: bytes.NewReader(sent)}})
+		whole, err := io.ReadAll(&strictConn{WrappedConn: limit.WrappedConn{Conn: reading{from: bytes.NewReader(sent)}}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		apart, err := io.ReadAll(&strictConn{Conn: reading{from: iotest.OneByteReader(bytes.NewReader(sent))}})
+		apart, err := io.ReadAll(&strictConn{WrappedConn: limit.WrappedConn{Conn: reading{from: iotest.OneByteReader(bytes.NewReader(sent))}}})
 		if err != nil || !bytes.Equal(whole, apart) {
 			t.Fatalf("at once %q, byte by byte %q, %v", whole, apart, err)
 		}

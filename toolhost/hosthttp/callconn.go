@@ -19,6 +19,7 @@ import (
 	"syscall"
 	"time"
 
+	"gazetteer/limit"
 	"gazetteer/protocol/altar"
 	"gazetteer/toolhost"
 )
@@ -407,7 +408,7 @@ func (c *callConn) handBack() {
 	c.mu.Unlock()
 	c.conn.SetReadDeadline(time.Time{})
 	c.h.returned.Store(c.request.RemoteAddr, true)
-	l := &singleListener{conn: &returnedConn{Conn: c.conn, rest: c.in, late: c.late, h: c.h}}
+	l := &singleListener{conn: &returnedConn{WrappedConn: limit.WrappedConn{Conn: c.conn}, rest: c.in, late: c.late, h: c.h}}
 	c.server.Serve(l)
 	if l.conn != nil {
 		l.conn.Close() // the server stops
@@ -435,7 +436,7 @@ func (l *singleListener) Addr() net.Addr { return &net.TCPAddr{} }
 
 // A returnedConn is a connection of which some bytes were read and not handled.
 type returnedConn struct {
-	net.Conn
+	limit.WrappedConn
 	h    *Handler
 	rest []byte // owned by the goroutine that reads
 	late bool   // nothing is read beyond rest: its time is over
@@ -460,15 +461,4 @@ func (c *returnedConn) Read(p []byte) (int, error) {
 func (c *returnedConn) Close() error {
 	c.h.returned.Delete(c.RemoteAddr().String())
 	return c.Conn.Close()
-}
-
-// NetConn returns the connection below, for the code that counts connections.
-func (c *returnedConn) NetConn() net.Conn { return c.Conn }
-
-// CloseWrite lets net/http end an answer so that the client can still read it.
-func (c *returnedConn) CloseWrite() error {
-	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
-		return half.CloseWrite()
-	}
-	return nil
 }
