@@ -55,7 +55,7 @@ func (a *Mux) Describe(e *gin.Engine, title, description, publicURL string) huma
 				Contact: &huma.Contact{Name: "The operator of this server", URL: cmp.Or(publicURL, "http://127.0.0.1:8080") + "/bot"}},
 			Tags:       describeTags(),
 			Components: &huma.Components{Schemas: schemas, SecuritySchemes: securitySchemes()},
-			Extensions: map[string]any{"x-problems": problemKinds()},
+			Extensions: map[string]any{"x-problems": problemKinds},
 		},
 		Formats:       huma.DefaultFormats,
 		DefaultFormat: "application/json",

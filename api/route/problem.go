@@ -93,70 +93,65 @@ type problemKind struct {
 
 // The kinds of problems. A code never gets another meaning.
 var (
-	badRequest         = problemKind{"bad-request", 400, "The request cannot be understood"}
-	BadQuery           = problemKind{"bad-query", 400, "The search query cannot be read"}
-	unknownParameter   = problemKind{"unknown-parameter", 400, "There is no such parameter"}
-	repeated           = problemKind{"repeated-parameter", 400, "The parameter is given more than once"}
-	BadParameter       = problemKind{"bad-parameter", 400, "The parameter has an impossible value"}
-	BadHost            = problemKind{"bad-host", 400, "This is not the name of a public host"}
-	badCursor          = problemKind{"bad-cursor", 400, "The cursor is not one of ours for this request"}
-	BadBody            = problemKind{"bad-body", 400, "The body cannot be read"}
-	BadField           = problemKind{"bad-field", 400, "A member of the body has an impossible value"}
-	unauthorized       = problemKind{"unauthorized", 401, "The request does not prove who sends it"}
-	forbidden          = problemKind{"forbidden", 403, "The agent may not do this"}
-	notComparable      = problemKind{"not-comparable", 422, "The two versions cannot be compared"}
-	foreignPage        = problemKind{"foreign-page", 403, "A page of another site may not send this"}
-	notSigned          = problemKind{"not-signed", 403, "The log has not signed this"}
-	problemNoRoute     = problemKind{"not-found", 404, "There is nothing at this address"}
-	NoService          = problemKind{"no-service", 404, "The host is not known"}
-	noDocument         = problemKind{"no-document", 404, "The document is not known"}
-	NoVerb             = problemKind{"no-verb", 404, "No operation bears this verb"}
-	noNamespace        = problemKind{"no-namespace", 404, "No service uses this namespace"}
-	noClass            = problemKind{"no-data-class", 404, "No service declares this data class"}
-	NoOperation        = problemKind{"no-operation", 404, "The operation is not known"}
-	NoName             = problemKind{"no-name", 404, "Nothing bears this name"}
-	NoAgent            = problemKind{"no-agent", 404, "The agent is not known"}
-	noKey              = problemKind{"no-key", 404, "The agent has no public key"}
-	noPart             = problemKind{"no-part", 404, "The agent has nothing of this sort"}
-	noDID              = problemKind{"no-did", 404, "The DID does not resolve"}
-	noRule             = problemKind{"no-rule", 404, "No rule has this code"}
-	notInLog           = problemKind{"not-in-log", 404, "The log does not have this"}
-	NoSchema           = problemKind{"no-schema", 404, "No schema has this name"}
-	wrongMethod        = problemKind{"method-not-allowed", 405, "The address does not support this method"}
-	bodyTimeoutProblem = problemKind{"body-timeout", 408, "The body did not arrive in time"}
-	conflict           = problemKind{"conflict", 409, "Somebody else was first"}
-	contradiction      = problemKind{"contradiction", 409, "This contradicts what is registered"}
-	NotOptedOut        = problemKind{"not-opted-out", 409, "There is no opt-out of this host to withdraw"}
-	blockedHost        = problemKind{"blocked-host", 403, "The operator does not visit this host"}
-	optedOut           = problemKind{"opted-out", 410, "The owner does not want this host to be shown"}
-	agentGone          = problemKind{"agent-gone", 410, "The agent no longer exists"}
-	NoEvidence         = problemKind{"no-evidence", 412, "The agent does not show the required evidence"}
-	OtherVersion       = problemKind{"other-version", 412, "The record was changed meanwhile"}
-	cursorGone         = problemKind{"cursor-gone", 410, "The cursor leads nowhere any more"}
-	bodyTooLarge       = problemKind{"body-too-large", 413, "The body is too large"}
-	badProof           = problemKind{"bad-proof", 422, "The proof is invalid"}
-	wrongMediaType     = problemKind{"unsupported-media-type", 415, "The form of the body is not supported"}
-	rateLimited        = problemKind{"rate-limited", 429, "Too many requests"}
-	internal           = problemKind{"internal", 500, "We failed"}
-	damaged            = problemKind{"damaged", 500, "The stored bytes are damaged"}
+	badRequest         = newKind("bad-request", 400, "The request cannot be understood")
+	BadQuery           = newKind("bad-query", 400, "The search query cannot be read")
+	unknownParameter   = newKind("unknown-parameter", 400, "There is no such parameter")
+	repeated           = newKind("repeated-parameter", 400, "The parameter is given more than once")
+	BadParameter       = newKind("bad-parameter", 400, "The parameter has an impossible value")
+	BadHost            = newKind("bad-host", 400, "This is not the name of a public host")
+	badCursor          = newKind("bad-cursor", 400, "The cursor is not one of ours for this request")
+	BadBody            = newKind("bad-body", 400, "The body cannot be read")
+	BadField           = newKind("bad-field", 400, "A member of the body has an impossible value")
+	unauthorized       = newKind("unauthorized", 401, "The request does not prove who sends it")
+	forbidden          = newKind("forbidden", 403, "The agent may not do this")
+	notComparable      = newKind("not-comparable", 422, "The two versions cannot be compared")
+	foreignPage        = newKind("foreign-page", 403, "A page of another site may not send this")
+	notSigned          = newKind("not-signed", 403, "The log has not signed this")
+	problemNoRoute     = newKind("not-found", 404, "There is nothing at this address")
+	NoService          = newKind("no-service", 404, "The host is not known")
+	noDocument         = newKind("no-document", 404, "The document is not known")
+	NoVerb             = newKind("no-verb", 404, "No operation bears this verb")
+	noNamespace        = newKind("no-namespace", 404, "No service uses this namespace")
+	noClass            = newKind("no-data-class", 404, "No service declares this data class")
+	NoOperation        = newKind("no-operation", 404, "The operation is not known")
+	NoName             = newKind("no-name", 404, "Nothing bears this name")
+	NoAgent            = newKind("no-agent", 404, "The agent is not known")
+	noKey              = newKind("no-key", 404, "The agent has no public key")
+	noPart             = newKind("no-part", 404, "The agent has nothing of this sort")
+	noDID              = newKind("no-did", 404, "The DID does not resolve")
+	noRule             = newKind("no-rule", 404, "No rule has this code")
+	notInLog           = newKind("not-in-log", 404, "The log does not have this")
+	NoSchema           = newKind("no-schema", 404, "No schema has this name")
+	wrongMethod        = newKind("method-not-allowed", 405, "The address does not support this method")
+	bodyTimeoutProblem = newKind("body-timeout", 408, "The body did not arrive in time")
+	conflict           = newKind("conflict", 409, "Somebody else was first")
+	contradiction      = newKind("contradiction", 409, "This contradicts what is registered")
+	NotOptedOut        = newKind("not-opted-out", 409, "There is no opt-out of this host to withdraw")
+	blockedHost        = newKind("blocked-host", 403, "The operator does not visit this host")
+	optedOut           = newKind("opted-out", 410, "The owner does not want this host to be shown")
+	agentGone          = newKind("agent-gone", 410, "The agent no longer exists")
+	NoEvidence         = newKind("no-evidence", 412, "The agent does not show the required evidence")
+	OtherVersion       = newKind("other-version", 412, "The record was changed meanwhile")
+	cursorGone         = newKind("cursor-gone", 410, "The cursor leads nowhere any more")
+	bodyTooLarge       = newKind("body-too-large", 413, "The body is too large")
+	badProof           = newKind("bad-proof", 422, "The proof is invalid")
+	wrongMediaType     = newKind("unsupported-media-type", 415, "The form of the body is not supported")
+	rateLimited        = newKind("rate-limited", 429, "Too many requests")
+	internal           = newKind("internal", 500, "We failed")
+	damaged            = newKind("damaged", 500, "The stored bytes are damaged")
 	clientGone         = problemKind{"client-gone", 499, "The client left"} // for the log: nobody reads it
-	NotReady           = problemKind{"not-ready", 503, "Not ready yet"}
-	searchTime         = problemKind{"search-timeout", 503, "The search took too long"}
-	searches           = problemKind{"too-many-searches", 503, "Too many searches at the same time"}
-	Unavailable        = problemKind{"unavailable", 503, "Not possible at the moment"}
+	NotReady           = newKind("not-ready", 503, "Not ready yet")
+	searchTime         = newKind("search-timeout", 503, "The search took too long")
+	searches           = newKind("too-many-searches", 503, "Too many searches at the same time")
+	Unavailable        = newKind("unavailable", 503, "Not possible at the moment")
 )
 
-// problemKinds is the whole table, for the OpenAPI document.
-func problemKinds() map[string]problemKind {
-	table := map[string]problemKind{}
-	for _, s := range []problemKind{
-		badRequest, BadQuery, unknownParameter, repeated, BadParameter, BadHost, badCursor, BadBody, BadField,
-		unauthorized, forbidden, notComparable, foreignPage, notSigned, problemNoRoute, NoService, noDocument, NoVerb, noNamespace, noClass, NoOperation, NoName, NoAgent, noKey, noPart, noDID, noRule, notInLog, NoSchema, wrongMethod,
-		bodyTimeoutProblem, conflict, contradiction, NotOptedOut, blockedHost, optedOut, agentGone, NoEvidence, OtherVersion, cursorGone, bodyTooLarge, badProof, wrongMediaType, rateLimited, internal, damaged, NotReady, searchTime, searches, Unavailable,
-	} {
-		table[s.Code] = s
-	}
-	return table
+// problemKinds is the whole table, by code.
+var problemKinds = map[string]problemKind{}
+
+func newKind(code string, status int, title string) problemKind {
+	problemKinds[code] = problemKind{code, status, title}
+	return problemKinds[code]
 }
 
 // An Error is a problem before it is sent to the client.
