@@ -10,7 +10,7 @@
 //	relay.go    Accept, and the methods of recipients
 //	rules.go    the rules by which recipients limit senders
 //	wake.go     requests that tell recipients about new mail
-//	queue.go    the contract of the queue; package boltqueue implements it, queuetest tests it
+//	queue.go    the contract of the queue; package boltqueue implements it
 //	signature.go verifies signatures fast
 //	receipts.go signs receipts, several at once
 //	errors.go   refusals, in the words of both dialects

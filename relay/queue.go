@@ -107,8 +107,7 @@ type Waiting struct {
 }
 
 // A Queue keeps the mail of all inboxes. What a method acknowledged survives the end of the process
-// and of the machine. Its methods may be called from any goroutine. Package queuetest holds every
-// implementation to these promises.
+// and of the machine. Its methods may be called from any goroutine.
 type Queue interface {
 	// Push stores an envelope and returns its number. The error is one of those above when the envelope
 	// is refused; nothing was stored then.

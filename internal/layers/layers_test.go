@@ -37,7 +37,7 @@ var rows = [][]string{
 	{"crawler/frontier", "crawler/hostlist", "crawler/journal", "crawler/politeness", "index/entry", "conformance", "registry/audit/checkpoint", "registry/resolve"},
 	{"index/view", "registry/audit/proof", "registry/audit/tiles"},
 	{"store/boltstore", "conformance/standing", "crawler", "index", "registry", "lint", "relay"},
-	{"mailbox", "relay/boltqueue", "relay/queuetest", "relay/relayhttp", "lint/format", "registry/audit", "registry/audit/witness", "registry/attestation", "changefeed"},
+	{"mailbox", "relay/boltqueue", "relay/relayhttp", "lint/format", "registry/audit", "registry/audit/witness", "registry/attestation", "changefeed"},
 	{"toolhost"},
 	{"toolhost/hosthttp", "toolhost/hostmcp", "toolhost/httpruntime"},
 	{"registry/evidence"},

@@ -23,27 +23,9 @@ import (
 
 	"gazetteer/limit"
 	"gazetteer/relay"
-	"gazetteer/relay/queuetest"
 	"gazetteer/store"
 	"gazetteer/store/boltfile"
 )
-
-func TestQueue(t *testing.T) {
-	queuetest.Run(t, queuetest.Subject{
-		Open: func(t testing.TB, dir string, window time.Duration) relay.Queue { return openQueue(t, dir, window) },
-		Restore: func(t testing.TB, dir string, between func()) {
-			file := filepath.Join(dir, QueueFile)
-			old, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			between()
-			if err := os.WriteFile(file, old, 0o600); err != nil {
-				t.Fatal(err)
-			}
-		},
-	})
-}
 
 // A copy of the whole directory, as a snapshot of the file system has it, does not tell that it is old.
 // Its numbers go on above those that clients have seen all the same.

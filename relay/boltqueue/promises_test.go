@@ -1,6 +1,4 @@
-// Package queuetest is what every relay.Queue must pass: call [Run] from the tests of an
-// implementation.
-package queuetest
+package boltqueue
 
 import (
 	"bytes"
@@ -8,6 +6,8 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -17,20 +17,11 @@ import (
 	"gazetteer/store"
 )
 
-// Subject is an implementation under test.
-type Subject struct {
-	// Open opens the queue kept in dir, which is empty at first, with this replay window.
-	Open func(t testing.TB, dir string, window time.Duration) relay.Queue
-	// Restore resets the files of the queue in dir to their state at the call of the given
-	// function, like an operator who restores an older backup. The queue is closed before both.
-	Restore func(t testing.TB, dir string, between func())
-}
-
-// Run tests the subject.
-func Run(t *testing.T, s Subject) {
+// TestQueue tests the promises of [relay.Queue].
+func TestQueue(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		test func(*testing.T, Subject)
+		test func(*testing.T)
 	}{
 		{"mail comes out as it went in, in order", testOrder},
 		{"pages", testPages},
@@ -55,7 +46,7 @@ func Run(t *testing.T, s Subject) {
 		{"everything counted is there after reopening", testCounts},
 		{"bad names", testBadNames},
 	} {
-		t.Run(c.name, func(t *testing.T) { c.test(t, s) })
+		t.Run(c.name, c.test)
 	}
 }
 
@@ -76,7 +67,7 @@ func newEnvelope(inbox, sender string, n int) relay.Incoming {
 	}
 }
 
-func pushMail(t testing.TB, q relay.Queue, in relay.Incoming) uint64 {
+func pushMail(t testing.TB, q *Queue, in relay.Incoming) uint64 {
 	t.Helper()
 	n, err := q.Push(context.Background(), in)
 	if err != nil {
@@ -88,7 +79,7 @@ func pushMail(t testing.TB, q relay.Queue, in relay.Incoming) uint64 {
 	return n
 }
 
-func pullMail(t testing.TB, q relay.Queue, inbox string, after uint64) []relay.Mail {
+func pullMail(t testing.TB, q *Queue, inbox string, after uint64) []relay.Mail {
 	t.Helper()
 	page, err := q.Pull(context.Background(), inbox, after, all, all, start)
 	if err != nil {
@@ -115,15 +106,15 @@ func wantIDs(t testing.TB, mail []relay.Mail, want ...string) {
 	}
 }
 
-func openQueue(t testing.TB, s Subject) relay.Queue {
+func newQueue(t testing.TB) *Queue {
 	t.Helper()
-	q := s.Open(t, t.TempDir(), window)
+	q := openQueue(t, t.TempDir(), window)
 	t.Cleanup(func() { q.Close() })
 	return q
 }
 
-func testOrder(t *testing.T, s Subject) {
-	q := openQueue(t, s)
+func testOrder(t *testing.T) {
+	q := newQueue(t)
 	in := newEnvelope("a", "did:x", 1)
 	n := pushMail(t, q, in)
 	mail := pullMail(t, q, "a", 0)
@@ -150,8 +141,8 @@ func testOrder(t *testing.T, s Subject) {
 	wantIDs(t, pullMail(t, q, "b", 0))
 }
 
-func testPages(t *testing.T, s Subject) {
-	q := openQueue(t, s)
+func testPages(t *testing.T) {
+	q := newQueue(t)
 	for i := range 10 {
 		pushMail(t, q, newEnvelope("a", "did:x", i))
 	}
@@ -183,8 +174,8 @@ func testPages(t *testing.T, s Subject) {
 	}
 }
 
-func testAcknowledge(t *testing.T, s Subject) {
-	q := openQueue(t, s)
+func testAcknowledge(t *testing.T) {
+	q := newQueue(t)
 	for i := range 4 {
 		pushMail(t, q, newEnvelope("a", "did:x", i))
 	}
@@ -211,8 +202,8 @@ func testAcknowledge(t *testing.T, s Subject) {
 }
 
 // testForeignIDs checks that an envelope with the id of another sender's envelope blocks nothing.
-func testForeignIDs(t *testing.T, s Subject) {
-	q := openQueue(t, s)
+func testForeignIDs(t *testing.T) {
+	q := newQueue(t)
 	pushMail(t, q, newEnvelope("a", "did:stranger", 1))
 	pushMail(t, q, newEnvelope("a", "did:x", 1))
 	wantIDs(t, pullMail(t, q, "a", 0), "id-1", "id-1")
@@ -221,8 +212,8 @@ func testForeignIDs(t *testing.T, s Subject) {
 	}
 }
 
-func testDuplicates(t *testing.T, s Subject) {
-	q := openQueue(t, s)
+func testDuplicates(t *testing.T) {
+	q := newQueue(t)
 	first := newEnvelope("a", "did:x", 1)
 	pushMail(t, q, first)
 	sameNonce := newEnvelope("a", "did:x", 2)
@@ -254,8 +245,8 @@ func testDuplicates(t *testing.T, s Subject) {
 	wantIDs(t, pullMail(t, q, "a", 0), "id-3")
 }
 
-func testWindow(t *testing.T, s Subject) {
-	q := openQueue(t, s)
+func testWindow(t *testing.T) {
+	q := newQueue(t)
 	first := newEnvelope("a", "did:x", 1)
 	pushMail(t, q, first)
 	at := start
@@ -279,8 +270,8 @@ func testWindow(t *testing.T, s Subject) {
 	t.Fatalf("the entry is remembered for three times the window")
 }
 
-func testQuotas(t *testing.T, s Subject) {
-	q := openQueue(t, s)
+func testQuotas(t *testing.T) {
+	q := newQueue(t)
 	full := func(n int, change func(*relay.Incoming)) error {
 		in := newEnvelope("a", "did:x", n)
 		change(&in)
@@ -312,8 +303,8 @@ func testQuotas(t *testing.T, s Subject) {
 	}
 }
 
-func testExpire(t *testing.T, s Subject) {
-	q := openQueue(t, s)
+func testExpire(t *testing.T) {
+	q := newQueue(t)
 	for i := range 5 {
 		in := newEnvelope("a", "did:x", i)
 		in.Expires = start.Add(time.Duration(i) * time.Hour)
@@ -337,9 +328,9 @@ func testExpire(t *testing.T, s Subject) {
 	}
 }
 
-func testDelivered(t *testing.T, s Subject) {
+func testDelivered(t *testing.T) {
 	dir := t.TempDir()
-	q := s.Open(t, dir, window)
+	q := openQueue(t, dir, window)
 	defer func() { q.Close() }()
 	const day = 24 * time.Hour
 	var numbers []uint64
@@ -376,7 +367,7 @@ func testDelivered(t *testing.T, s Subject) {
 		wantAt(8*day, "id-3", "id-4")
 		expire(time.Hour, 0)
 		q.Close()
-		q = s.Open(t, dir, window)
+		q = openQueue(t, dir, window)
 	}
 	expire(7*day, 2)
 	wantAt(0, "id-2", "id-3", "id-4")
@@ -384,7 +375,7 @@ func testDelivered(t *testing.T, s Subject) {
 	expire(8*day, 1)
 	wantAt(30*day, "id-3")
 	q.Close()
-	q = s.Open(t, dir, window)
+	q = openQueue(t, dir, window)
 	expire(30*day, 2) // with the other inbox
 	wantAt(31*day-time.Millisecond, "id-3")
 	wantAt(31 * day)
@@ -399,8 +390,8 @@ func testDelivered(t *testing.T, s Subject) {
 	wantAt(60*day, "id-20")
 }
 
-func testWipe(t *testing.T, s Subject) {
-	q := openQueue(t, s)
+func testWipe(t *testing.T) {
+	q := newQueue(t)
 	for i := range 1200 {
 		in := newEnvelope("a", "did:x", i)
 		if i%10 == 0 {
@@ -420,8 +411,8 @@ func testWipe(t *testing.T, s Subject) {
 	}
 }
 
-func testNames(t *testing.T, s Subject) {
-	q := openQueue(t, s)
+func testNames(t *testing.T) {
+	q := newQueue(t)
 	names := []string{"a", "ab", "a b", "a\x01", "aé", "did:wba:x:agents:AIR-1", "did:wba:x:agents:AIR-11"}
 	for _, name := range names {
 		pushMail(t, q, newEnvelope(name, "did:x", 1))
@@ -437,8 +428,8 @@ func testNames(t *testing.T, s Subject) {
 	}
 }
 
-func testWatch(t *testing.T, s Subject) {
-	q := openQueue(t, s)
+func testWatch(t *testing.T) {
+	q := newQueue(t)
 	pushed, stop := q.Watch("a")
 	defer stop()
 	again, stopAgain := q.Watch("a")
@@ -462,8 +453,8 @@ func testWatch(t *testing.T, s Subject) {
 	}
 }
 
-func testConcurrentDuplicates(t *testing.T, s Subject) {
-	q := openQueue(t, s)
+func testConcurrentDuplicates(t *testing.T) {
+	q := newQueue(t)
 	var group sync.WaitGroup
 	var mu sync.Mutex
 	won := 0
@@ -486,8 +477,8 @@ func testConcurrentDuplicates(t *testing.T, s Subject) {
 	}
 }
 
-func testConcurrentOrder(t *testing.T, s Subject) {
-	q := openQueue(t, s)
+func testConcurrentOrder(t *testing.T) {
+	q := newQueue(t)
 	const senders, each = 8, 40
 	var group sync.WaitGroup
 	for sender := range senders {
@@ -514,9 +505,9 @@ func testConcurrentOrder(t *testing.T, s Subject) {
 	}
 }
 
-func testReopen(t *testing.T, s Subject) {
+func testReopen(t *testing.T) {
 	dir := t.TempDir()
-	q := s.Open(t, dir, window)
+	q := openQueue(t, dir, window)
 	n := pushMail(t, q, newEnvelope("a", "did:x", 1))
 	pushMail(t, q, newEnvelope("a", "did:x", 2))
 	if _, err := q.Acknowledge(t.Context(), "a", []string{"id-2"}); err != nil {
@@ -525,7 +516,7 @@ func testReopen(t *testing.T, s Subject) {
 	if err := q.Close(); err != nil {
 		t.Fatal(err)
 	}
-	q = s.Open(t, dir, window)
+	q = openQueue(t, dir, window)
 	defer q.Close()
 	wantIDs(t, pullMail(t, q, "a", 0), "id-1")
 	if _, err := q.Push(t.Context(), newEnvelope("a", "did:x", 2)); !errors.Is(err, relay.ErrRepeated) {
@@ -536,16 +527,30 @@ func testReopen(t *testing.T, s Subject) {
 	}
 }
 
-func testRestore(t *testing.T, s Subject) {
+// restoreFile resets the file of the queue to its state at the call of the given function, like an
+// operator who restores an older backup. The queue is closed before both.
+func restoreFile(t testing.TB, dir string, between func()) {
+	file := filepath.Join(dir, QueueFile)
+	old, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	between()
+	if err := os.WriteFile(file, old, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func testRestore(t *testing.T) {
 	dir := t.TempDir()
-	q := s.Open(t, dir, window)
+	q := openQueue(t, dir, window)
 	pushMail(t, q, newEnvelope("a", "did:x", 1))
 	if err := q.Close(); err != nil {
 		t.Fatal(err)
 	}
 	var last uint64
-	s.Restore(t, dir, func() {
-		q := s.Open(t, dir, window)
+	restoreFile(t, dir, func() {
+		q := openQueue(t, dir, window)
 		for i := 2; i < 20; i++ {
 			last = pushMail(t, q, newEnvelope("a", "did:x", i))
 		}
@@ -553,7 +558,7 @@ func testRestore(t *testing.T, s Subject) {
 			t.Fatal(err)
 		}
 	})
-	q = s.Open(t, dir, window)
+	q = openQueue(t, dir, window)
 	defer q.Close()
 	if next := pushMail(t, q, newEnvelope("a", "did:x", 99)); next <= last {
 		t.Fatalf("after a restore the number is %d, clients have seen %d", next, last)
@@ -561,8 +566,8 @@ func testRestore(t *testing.T, s Subject) {
 	wantIDs(t, pullMail(t, q, "a", last), "id-99")
 }
 
-func testBadNames(t *testing.T, s Subject) {
-	q := openQueue(t, s)
+func testBadNames(t *testing.T) {
+	q := newQueue(t)
 	for _, name := range []string{"", "a\x00b", string(bytes.Repeat([]byte("x"), 5000))} {
 		in := newEnvelope(name, "did:x", 1)
 		if _, err := q.Push(t.Context(), in); !errors.Is(err, store.ErrInvalid) {
@@ -581,9 +586,9 @@ func testBadNames(t *testing.T, s Subject) {
 
 // testCounts reopens a queue between deletions: what waits is counted right, acknowledged by its id,
 // and known to the replay window.
-func testCounts(t *testing.T, s Subject) {
+func testCounts(t *testing.T) {
 	dir := t.TempDir()
-	q := s.Open(t, dir, window)
+	q := openQueue(t, dir, window)
 	defer func() { q.Close() }()
 	for i := range 10 {
 		in := newEnvelope("a", "did:x", i)
@@ -600,7 +605,7 @@ func testCounts(t *testing.T, s Subject) {
 		}
 		if i%3 == 0 {
 			q.Close()
-			q = s.Open(t, dir, window)
+			q = openQueue(t, dir, window)
 		}
 		if _, err := q.Push(t.Context(), newEnvelope("a", "did:x", i)); !errors.Is(err, relay.ErrRepeated) {
 			t.Fatalf("id-%d again: %v", i, err)

@@ -1,4 +1,4 @@
-package queuetest
+package boltqueue
 
 import (
 	"errors"
@@ -9,9 +9,9 @@ import (
 	"gazetteer/relay"
 )
 
-func testContacts(t *testing.T, s Subject) {
+func testContacts(t *testing.T) {
 	dir := t.TempDir()
-	q := s.Open(t, dir, window)
+	q := openQueue(t, dir, window)
 	defer func() { q.Close() }()
 	write := func(inbox, sender string, n int, at time.Time) error {
 		in := newEnvelope(inbox, sender, n)
@@ -25,7 +25,7 @@ func testContacts(t *testing.T, s Subject) {
 		}
 	}
 	q.Close()
-	q = s.Open(t, dir, window)
+	q = openQueue(t, dir, window)
 	err := write("c", "did:x", 10, start.Add(time.Hour))
 	if e, ok := errors.AsType[*relay.ContactsError](err); !ok || e.Wait != 23*time.Hour {
 		t.Fatalf("the third inbox: %v (%+v), want to wait for 23 hours", err, e)
@@ -43,10 +43,10 @@ func testContacts(t *testing.T, s Subject) {
 
 // testClockAhead checks that quotas which a sender used while the clock was ahead do not bind it for
 // as long as the clock was ahead, and that its envelopes still count once.
-func testClockAhead(t *testing.T, s Subject) {
+func testClockAhead(t *testing.T) {
 	ahead := start.Add(1000 * time.Hour)
 	t.Run("first contacts", func(t *testing.T) {
-		q := openQueue(t, s)
+		q := newQueue(t)
 		n := 0
 		write := func(inbox string, at time.Time) error {
 			n++
@@ -76,7 +76,7 @@ func testClockAhead(t *testing.T, s Subject) {
 	})
 	for name, between := range map[string]time.Duration{"the window": time.Hour, "the window, merged while ahead": window} {
 		t.Run(name, func(t *testing.T) {
-			q := openQueue(t, s)
+			q := newQueue(t)
 			const most = 40
 			push := func(n int, at time.Time) error {
 				in := newEnvelope("a", "did:x", n)
@@ -119,9 +119,9 @@ func testClockAhead(t *testing.T, s Subject) {
 	}
 }
 
-func testRules(t *testing.T, s Subject) {
+func testRules(t *testing.T) {
 	dir := t.TempDir()
-	q := s.Open(t, dir, window)
+	q := openQueue(t, dir, window)
 	defer func() { q.Close() }()
 	if rules, err := q.Rules(t.Context(), "a"); err != nil || len(rules.Allow)+len(rules.Block) != 0 || rules.WakeURL != "" {
 		t.Fatalf("rules that nobody set: %+v, %v", rules, err)
@@ -134,7 +134,7 @@ func testRules(t *testing.T, s Subject) {
 		t.Errorf("rules that were signed at the same time: %v", err)
 	}
 	q.Close()
-	q = s.Open(t, dir, window)
+	q = openQueue(t, dir, window)
 	if rules, err := q.Rules(t.Context(), "a"); err != nil || !slices.Equal(rules.Allow, want.Allow) || !slices.Equal(rules.Block, want.Block) || rules.WakeURL != want.WakeURL {
 		t.Fatalf("after reopening: %+v, %v", rules, err)
 	}
@@ -146,9 +146,9 @@ func testRules(t *testing.T, s Subject) {
 	}
 }
 
-func testWakes(t *testing.T, s Subject) {
+func testWakes(t *testing.T) {
 	dir := t.TempDir()
-	q := s.Open(t, dir, window)
+	q := openQueue(t, dir, window)
 	defer func() { q.Close() }()
 	wanted := func(inbox string, n int) uint64 {
 		in := newEnvelope(inbox, "did:x", n)
@@ -172,7 +172,7 @@ func testWakes(t *testing.T, s Subject) {
 		t.Error(n, err)
 	}
 	q.Close()
-	q = s.Open(t, dir, window)
+	q = openQueue(t, dir, window)
 	got, err := q.Wakes(t.Context())
 	if err != nil || len(got.Pending) != 1 || got.Pending["b"] != second || len(got.Hosts) != 1 || got.Hosts["dead.example"] != state {
 		t.Errorf("%+v, %v", got, err)
