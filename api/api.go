@@ -3,17 +3,13 @@ package api
 import (
 	"cmp"
 	"context"
-	"log/slog"
 	"net/http"
 	"net/netip"
-	"sync/atomic"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/gin-gonic/gin"
 
 	"gazetteer/api/air"
-	"gazetteer/api/answer"
 	"gazetteer/api/feed"
 	"gazetteer/api/operator"
 	"gazetteer/api/route"
@@ -27,24 +23,11 @@ import (
 
 // Options configures an API. Only Answers is required.
 type Options struct {
-	Answers *answer.Answers
-	Log     *slog.Logger // nil: silent
-	// CursorKey authenticates the cursors of lists. Keep it across restarts, so that a client in
-	// the middle of a list can go on; nil makes a new one.
-	CursorKey []byte
-	// Version is shown in the OpenAPI document and in the admin status.
-	Version string
-	// PublicURL is where clients reach this server, for the OpenAPI document.
-	PublicURL string
-	// TrustedProxies are the addresses or networks whose X-Forwarded-For is
-	// believed. None by default: anybody can send that header.
-	TrustedProxies []string
-	// Proofs is the limit on domain checks of one client (an IPv4 address, an IPv6 /64) in an hour,
-	// Resolutions that on resolutions of other hosts' DIDs; Global bounds all clients together. 0
-	// means 30, 120 and 3,000; a negative number lifts the limit. The registry limits registrations
-	// and changes of agents.
-	Proofs                         int
-	Resolutions, ResolutionsGlobal int
+	route.Options
+	// Proofs is the limit on domain checks of one client (an IPv4 address, an IPv6 /64) in an hour. 0
+	// means 30; a negative number lifts the limit. The registry limits registrations and changes of
+	// agents.
+	Proofs int
 	// Anchored returns the newest tree of the log that a witness has cosigned, nil if there is
 	// none; Publish requests cosignatures from the witnesses. Both are nil without witnesses.
 	Anchored func() *air.Anchor
@@ -54,20 +37,10 @@ type Options struct {
 	LogLock       LogLock
 	Witnesses     func() []audit.WitnessStatus
 	ResumeSigning func(ctx context.Context) error
-	// MaxLag is how many records the index may be behind the store while the
-	// server still counts as ready; 10,000 when 0.
-	MaxLag uint64
 	// Operator is what the process can do for its operator.
 	Operator operator.Options
-	Now      func() time.Time // nil: time.Now
 	// ClockJumps returns how often the machine's clock was set; nil if unknown.
 	ClockJumps func() steadyclock.Jumps
-	// Limits lists the limits for the metrics; share one with every part that limits clients. Nil:
-	// the API has its own.
-	Limits *limit.Set
-	// Panics counts the panics of handlers for the metrics; share one with every part that recovers
-	// from panics. Nil: the API has its own.
-	Panics *atomic.Uint64
 	// Relay serves the inboxes; nil if there are none.
 	Relay *relayhttp.Handler
 	// Tools is the tool host and ToolsHTTP its handler; nil if there is none.
@@ -99,11 +72,7 @@ func New(o Options) (*API, error) {
 	if o.Limits == nil {
 		o.Limits = &limit.Set{Now: o.Now}
 	}
-	m, err := route.New(route.Options{
-		Answers: o.Answers, Log: o.Log, CursorKey: o.CursorKey, Version: o.Version, PublicURL: o.PublicURL,
-		TrustedProxies: o.TrustedProxies, Resolutions: o.Resolutions, ResolutionsGlobal: o.ResolutionsGlobal,
-		MaxLag: o.MaxLag, Now: o.Now, Limits: o.Limits, Panics: o.Panics,
-	})
+	m, err := route.New(o.Options)
 	if err != nil {
 		return nil, err
 	}

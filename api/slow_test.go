@@ -62,7 +62,7 @@ func emptyRegistry(t *testing.T, dir string) *api.API {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := api.New(api.Options{Answers: &answer.Answers{Store: s, Registry: r}})
+	a, err := api.New(api.Options{Options: route.Options{Answers: &answer.Answers{Store: s, Registry: r}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +145,7 @@ func TestSlowAnswer(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		s := teststore.Open(t, dir)
-		a, err := api.New(api.Options{Answers: &answer.Answers{Store: s}})
+		a, err := api.New(api.Options{Options: route.Options{Answers: &answer.Answers{Store: s}}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -126,7 +126,7 @@ func TestManyFollowers(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer x.Close()
-		a, err := api.New(api.Options{Answers: &answer.Answers{Store: s, Index: x}, TrustedProxies: []string{"127.0.0.1"}})
+		a, err := api.New(api.Options{Options: route.Options{Answers: &answer.Answers{Store: s, Index: x}, TrustedProxies: []string{"127.0.0.1"}}})
 		if err != nil {
 			t.Fatal(err)
 		}

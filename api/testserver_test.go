@@ -133,9 +133,10 @@ func newTestServer(t testing.TB, o options) *testServer {
 		h.openLog()
 	}
 	settings := api.Options{
-		Answers: h.answers, Version: "test",
+		Options: route.Options{
+			Answers: h.answers, Version: "test", Log: slog.New(slog.NewJSONHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		},
 		Operator: operator.Options{Add: func(context.Context, ...string) error { return nil }},
-		Log:      slog.New(slog.NewJSONHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	if o.relay != nil {
 		settings.Limits = &limit.Set{Now: o.registry.Now}

@@ -22,6 +22,7 @@ import (
 
 	"gazetteer/api"
 	"gazetteer/api/answer"
+	"gazetteer/api/route"
 	"gazetteer/census"
 	"gazetteer/changefeed"
 	"gazetteer/conformance/standing"
@@ -166,7 +167,7 @@ func openLargeServer(b *testing.B, dir string, services int) string {
 	must(figures.WaitFor(ctx, head))
 	must(feed.WaitFor(ctx, head))
 	answers := &answer.Answers{Store: s, Index: x, Census: figures, Feed: feed, Registry: r, Directory: directory, Standing: states}
-	routes, err := api.New(api.Options{Answers: answers})
+	routes, err := api.New(api.Options{Options: route.Options{Answers: answers}})
 	must(err)
 	pages := web.New(answers, x, web.Options{Standing: routes.ServerStatus})
 	pages.Mount(routes.Engine())

@@ -18,6 +18,7 @@ import (
 
 	"gazetteer/api"
 	"gazetteer/api/answer"
+	"gazetteer/api/route"
 	calls "gazetteer/call"
 	"gazetteer/census"
 	"gazetteer/changefeed"
@@ -467,7 +468,7 @@ func mount(t testing.TB, a both, o web.Options) http.Handler {
 	gin.SetMode(gin.TestMode)
 	s := teststore.New(t)
 	answers := &answer.Answers{Store: s}
-	host, err := api.New(api.Options{Answers: answers})
+	host, err := api.New(api.Options{Options: route.Options{Answers: answers}})
 	if err != nil {
 		t.Fatal(err)
 	}

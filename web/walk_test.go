@@ -23,6 +23,7 @@ import (
 
 	"gazetteer/api"
 	"gazetteer/api/answer"
+	"gazetteer/api/route"
 	"gazetteer/census"
 	"gazetteer/changefeed"
 	"gazetteer/conformance/standing"
@@ -657,7 +658,7 @@ func openTestServer(t *testing.T) *testServer {
 	requests := answer.NewOwnerRequests(answer.OwnerRequestOptions{Owners: owner.New(owner.Options{Crawler: crawl}), Recrawl: crawl.Recrawl})
 	must(t, errors.Join(figures.WaitFor(ctx, s.Head().Seq), feed.WaitFor(ctx, s.Head().Seq)))
 	answers := &answer.Answers{Store: s, Index: x, Census: figures, Feed: feed, Registry: r, Directory: directory, Joiner: joiner, Log: tree, Validator: answer.NewValidator(answer.ValidatorOptions{}), Submitter: answer.NewSubmitter(answer.SubmitterOptions{Add: crawl.Add}), Crawler: crawl, OwnerRequests: requests, Blocks: crawl, Standing: states}
-	routes, err := api.New(api.Options{Answers: answers})
+	routes, err := api.New(api.Options{Options: route.Options{Answers: answers}})
 	must(t, err)
 	tools, err := toolhost.Open(ctx, toolhost.Options{Store: s, Dir: t.TempDir()})
 	must(t, err)

@@ -20,20 +20,31 @@ import (
 
 // Options configure a [Mux]. Only Answers is required.
 type Options struct {
-	Answers   *answer.Answers
-	Log       *slog.Logger // nil: silent
-	CursorKey []byte       // authenticates cursors; nil makes a new one
-	Version   string
+	Answers *answer.Answers
+	Log     *slog.Logger // nil: silent
+	// CursorKey authenticates the cursors of lists. Keep it across restarts, so that a client in
+	// the middle of a list can go on; nil makes a new one.
+	CursorKey []byte
+	// Version is shown in the OpenAPI document and in the admin status.
+	Version string
+	// PublicURL is where clients reach this server, for the OpenAPI document.
 	PublicURL string
-	// TrustedProxies are the addresses or networks whose X-Forwarded-For is trusted.
+	// TrustedProxies are the addresses or networks whose X-Forwarded-For is trusted. None by default:
+	// anybody can send that header.
 	TrustedProxies []string
 	// Resolutions is how many DIDs of other hosts one client can resolve in an hour,
-	// ResolutionsGlobal how many all clients can resolve together; 0 means 120 and 3,000.
+	// ResolutionsGlobal how many all clients can resolve together; 0 means 120 and 3,000, and a
+	// negative number lifts the limit.
 	Resolutions, ResolutionsGlobal int
-	MaxLag                         uint64           // see [readiness]; 10,000 when 0
-	Now                            func() time.Time // nil: time.Now
-	Limits                         *limit.Set
-	Panics                         *atomic.Uint64 // counts the panics of handlers; nil: its own
+	// MaxLag is how many records the index may be behind the store while the server still counts as
+	// ready; 10,000 when 0.
+	MaxLag uint64
+	Now    func() time.Time // nil: time.Now
+	// Limits lists the limits for the metrics; share one with every part that limits clients.
+	Limits *limit.Set
+	// Panics counts the panics of handlers for the metrics; share one with every part that recovers
+	// from panics. Nil: the API has its own.
+	Panics *atomic.Uint64
 }
 
 // A Mux serves routes: it has the two engines, public and operator, and everything that all routes

@@ -17,6 +17,7 @@ import (
 
 	"gazetteer/api"
 	"gazetteer/api/answer"
+	"gazetteer/api/route"
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
 	"gazetteer/internal/server"
@@ -48,7 +49,7 @@ func newRegistryServer(t *testing.T) *registryServer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	routes, err := api.New(api.Options{Answers: &answer.Answers{Store: store, Registry: r}})
+	routes, err := api.New(api.Options{Options: route.Options{Answers: &answer.Answers{Store: store, Registry: r}}})
 	if err != nil {
 		t.Fatal(err)
 	}

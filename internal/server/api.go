@@ -13,6 +13,7 @@ import (
 	"gazetteer/api/answer"
 	"gazetteer/api/mcpserver"
 	"gazetteer/api/operator"
+	"gazetteer/api/route"
 	"gazetteer/api/selfdescription"
 	"gazetteer/census"
 	"gazetteer/internal/privatefile"
@@ -58,11 +59,13 @@ func (h *Server) openAPI(e Environment) error {
 	h.census = census.OpenLive(census.LiveOptions{Store: h.Store, Snapshot: filepath.Join(h.Config.DataDir, "census.snapshot"), Log: h.log, Now: e.Now})
 	answers := &answer.Answers{Now: e.Now, Census: h.census, Store: h.Store, Feed: h.changes, Index: search, Registry: h.registry, Directory: h.directory, Joiner: h.joiner, Resolver: h.resolver, Log: h.audit, Witness: h.witness, Crawler: h.Crawler, Validator: validator, Submitter: newSubmitter(h, limits), OwnerRequests: ownerRequests, Blocks: h.Crawler, Standing: h.standing}
 	options := api.Options{
-		Now: e.Now, ClockJumps: h.clock.Jumps,
-		Answers: answers, Log: h.log, CursorKey: key, Version: version.Read().Version, PublicURL: h.Config.PublicURL,
-		TrustedProxies: h.Config.API.TrustedProxies,
-		Operator:       operator.Options{Add: h.Crawler.Add, Crawl: h.crawlAndIndex, Horizon: time.Duration(h.Config.Store.Horizon), Backup: h.writeBackup, CompactViews: h.compactViews, AwaitedParts: h.listAwaited},
-		Anchored:       h.newestAnchor, Limits: limits, Panics: &h.panics, Relay: h.relayHTTP, Tools: h.tools, ToolsHTTP: h.toolsHTTP,
+		Options: route.Options{
+			Answers: answers, Log: h.log, CursorKey: key, Version: version.Read().Version, PublicURL: h.Config.PublicURL,
+			TrustedProxies: h.Config.API.TrustedProxies, Now: e.Now, Limits: limits, Panics: &h.panics,
+		},
+		ClockJumps: h.clock.Jumps,
+		Operator:   operator.Options{Add: h.Crawler.Add, Crawl: h.crawlAndIndex, Horizon: time.Duration(h.Config.Store.Horizon), Backup: h.writeBackup, CompactViews: h.compactViews, AwaitedParts: h.listAwaited},
+		Anchored:   h.newestAnchor, Relay: h.relayHTTP, Tools: h.tools, ToolsHTTP: h.toolsHTTP,
 	}
 	options.LogLock, options.Witnesses, options.ResumeSigning = h.logLock(), h.witnesses.Status, h.resumeSigning
 	if h.witnesses.Len() > 0 {
