@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -457,12 +458,7 @@ func (h *Host) AddContracts(ctx context.Context, list []ContractFile) error {
 func (h *Host) Contracts() []Contract {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	list := make([]Contract, 0, len(h.known))
-	for _, c := range h.known {
-		list = append(list, c)
-	}
-	slices.SortFunc(list, func(a, b Contract) int { return strings.Compare(a.Name, b.Name) })
-	return list
+	return slices.SortedFunc(maps.Values(h.known), func(a, b Contract) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // Contract returns a contract by name, and false when there is none.

@@ -141,9 +141,6 @@ func randomHex(n int) string {
 	return hex.EncodeToString(b)
 }
 
-// ID returns the host_id.
-func (h *Host) ID() string { return h.id }
-
 // Close releases the files. Run must have ended.
 func (h *Host) Close() error { return h.audit.closeFile() }
 
@@ -197,14 +194,7 @@ func (h *Host) drainCalls(grace time.Duration) error {
 	case <-timer.C:
 	}
 	h.mu.Lock()
-	var runtimes []*Runtime
-	for _, r := range h.runtimes {
-		runtimes = append(runtimes, r)
-	}
-	var sessions []*session
-	for _, s := range h.sessions {
-		sessions = append(sessions, s)
-	}
+	runtimes, sessions := slices.Collect(maps.Values(h.runtimes)), slices.Collect(maps.Values(h.sessions))
 	h.mu.Unlock()
 	for _, s := range sessions {
 		h.endSession(s, "the Host stops")

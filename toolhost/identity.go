@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"gazetteer/internal/privatefile"
 	"gazetteer/protocol/altar"
 )
 
@@ -106,23 +107,7 @@ func (h *Host) saveIdentities(list []Identity) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(h.o.Dir, IdentitiesFile+".*") // 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // gone already when it was renamed
-	_, err = f.Write(append(text, '\n'))
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), filepath.Join(h.o.Dir, IdentitiesFile)); err != nil {
-		return err
-	}
-	dir, err := os.Open(h.o.Dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
+	return privatefile.Replace(filepath.Join(h.o.Dir, IdentitiesFile), append(text, '\n'))
 }
 
 // AddIdentity adds an identity, or another credential in place of that of the same id and kind.

@@ -70,7 +70,7 @@ func TestAcknowledgmentComesFirst(t *testing.T) {
 	t.Cleanup(r.Detach)
 	r.Receive([]byte(`{"type": "AnnounceRuntime", "runtime_id": "rt", "language": "go", "protocol_version": "1.0", "capabilities": []}`))
 	want := []string{
-		`{"type":"AcknowledgeRuntime","host_id":"` + h.ID() + `","protocol_version":"1.0.0"}`,
+		`{"type":"AcknowledgeRuntime","host_id":"` + h.id + `","protocol_version":"1.0.0"}`,
 		`{"type":"RequestFulfillment"}`,
 		`{"type":"RequestFulfillment","session_id":"` + session + `"}`,
 	}
