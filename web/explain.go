@@ -21,7 +21,6 @@ type explanationView struct {
 	Days            []dayView
 	DaysText        string // what the strip shows, for those who do not see it
 	Begins          frame.Moment
-	Flapping        bool
 	Turns           []turnView
 	In              []string
 	MoreIn          int
@@ -59,7 +58,7 @@ var markWords = []struct{ mark, words string }{
 
 func (p *Pages) explanationOf(e answer.Explanation) explanationView {
 	page, picture := p.BaseAddress+frame.ServicePath(e.Host), p.BaseAddress+"/api/v1/services/"+e.Host+"/badge.svg"
-	v := explanationView{Host: e.Host, Word: "Not listed", Why: e.Why, By: e.MeasuredBy, Proof: e.OriginProof, Flapping: e.History.Flapping, Begins: p.MomentOf(e.History.Begins)}
+	v := explanationView{Host: e.Host, Word: "Not listed", Why: e.Why, By: e.MeasuredBy, Proof: e.OriginProof, Begins: p.MomentOf(e.History.Begins)}
 	if e.Listed {
 		v.Word = "Listed"
 	}

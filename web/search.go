@@ -66,7 +66,6 @@ type hitView struct {
 	Op      operationView
 	Host    string
 	Service string
-	Login   string        // the kind of authentication that its document declares, "" for none
 	Number  int           // from 1, on this page
 	Marked  template.HTML // the title with the words of the query marked
 	Whole   template.HTML // the whole intent with the words of the query marked, "" if the title is all of it
@@ -328,7 +327,6 @@ func (p *Pages) hitViewOf(h answer.Hit) hitView {
 		Op:       operationOf(h.Operation, h.Service).withFewParameters(),
 		Host:     h.Host,
 		Service:  h.Service.Name,
-		Login:    h.Service.Auth,
 		Why:      &why,
 		Kind:     frame.KindName(string(h.Kind)),
 		KindID:   string(h.Kind),

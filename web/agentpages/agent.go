@@ -63,7 +63,6 @@ type agentView struct {
 	Document string // the DID document, indented
 	Trust    trustView
 	History  []entryView
-	Entries  int
 	More     int // entries that are not shown
 	Logged   bool
 }
@@ -212,7 +211,7 @@ func (p *Pages) agentPage(c *gin.Context) (frame.WebPage, error) {
 		Created: p.MomentOf(a.Created), Updated: p.MomentOf(a.Updated),
 		Summary: p.summarizeEvidence(d), Evidence: p.groupEvidence(d), Costs: costsOf(d.Evidence), Keys: p.keyViews(d), Recovery: p.recoveryOf(a), Domains: p.domainViews(a), Publish: d.Record,
 		Graph: graphOf(d), Checks: p.didChecks(d), Document: string(text), Trust: trustOf(a),
-		Entries: d.Entries, Logged: d.Logged, MergedInto: a.MergedInto, Origin: a.Origin, Sources: headSources(d),
+		Logged: d.Logged, MergedInto: a.MergedInto, Origin: a.Origin, Sources: headSources(d),
 	}
 	v.Name = cmp.Or(v.Name, a.AirID) // erased
 	v.About, v.AboutMore = p.attestationViews(d, d.About, func(t registry.Attestation) string { return t.Attester })

@@ -32,7 +32,6 @@ type leafView struct {
 	Link    string // to what it is about, "" for none
 	Subject string
 	At      frame.Moment
-	Hash    string
 }
 
 // logPage shows the present state of the transparency log, its growth, and how to verify it.
@@ -54,7 +53,7 @@ func (p *Pages) logPage(c *gin.Context) (frame.WebPage, error) {
 
 // leafViewOf describes the content of a leaf.
 func (p *Pages) leafViewOf(l answer.LogLeaf) leafView {
-	v := leafView{Index: frame.FormatNumber(int(l.Index)), Number: l.Index, At: p.MomentOf(l.At), Hash: l.Hash, Subject: l.Key}
+	v := leafView{Index: frame.FormatNumber(int(l.Index)), Number: l.Index, At: p.MomentOf(l.At), Subject: l.Key}
 	parts := store.SplitKey(l.Key)
 	switch {
 	case len(parts) >= 2 && strings.HasPrefix(l.Key, store.AgentPrefix):
