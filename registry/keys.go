@@ -325,35 +325,3 @@ func (a Agent) Keys() []Key {
 	}
 	return out
 }
-
-// KeyAt returns the key that was in use at a time: from the moment when it came into use until just
-// before the next key did. It is false for a time before the registration.
-func (a Agent) KeyAt(t time.Time) (Key, bool) {
-	for _, k := range a.Keys() {
-		if !t.Before(k.From) && (k.Until.IsZero() || t.Before(k.Until)) {
-			return k, true
-		}
-	}
-	return Key{}, false
-}
-
-// VerifyAt checks that the agent signed a message with the key that was in use at a time. Pass the
-// time of receipt, not the time that the message states: a key that is stolen after its retirement
-// then signs nothing for the past. The error is a [*Refusal] that names the key of that time.
-func (a Agent) VerifyAt(t time.Time, message, signature []byte) error {
-	k, ok := a.KeyAt(t)
-	if !ok {
-		return &Refusal{Kind: ErrUnauthorized, Code: "key-none", Message: "the agent had no key at that time", Got: FormatSecond(t), Expected: "a time from " + FormatSecond(a.Created) + " on"}
-	}
-	if len(signature) == ed25519.SignatureSize && ed25519.Verify(k.PublicKey, message, signature) {
-		return nil
-	}
-	e := &Refusal{Kind: ErrUnauthorized, Code: "signature-invalid", Message: "the signature does not verify under the key of that time",
-		Expected: did.FormatMultikey(k.PublicKey) + " (" + k.ID + ")"}
-	for _, other := range a.Keys() {
-		if other.ID != k.ID && len(signature) == ed25519.SignatureSize && ed25519.Verify(other.PublicKey, message, signature) {
-			e.Got = did.FormatMultikey(other.PublicKey) + " (" + other.ID + "), which was in use from " + FormatSecond(other.From)
-		}
-	}
-	return e
-}
