@@ -17,8 +17,6 @@ import (
 	"gazetteer/protocol"
 )
 
-const explorePath = "/api/v1/explore"
-
 // exploreRoutes declares counts, completions and similar services.
 func (a *API) exploreRoutes(h huma.API) {
 	op := route.Complete(huma.Operation{OperationID: "explore", Description: "Counts over all operations that a search would find; the filters are those of a search. Without any, everything is counted."})

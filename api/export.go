@@ -14,8 +14,6 @@ import (
 	"gazetteer/protocol"
 )
 
-const exportPath = "/api/v1/export"
-
 // maxExport is how many operations one export may have.
 const maxExport = 100
 
