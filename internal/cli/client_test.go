@@ -141,7 +141,7 @@ func TestAnswersThatDoNotEnd(t *testing.T) {
 		silence time.Duration
 		want    string
 	}{
-		"/slow":  {200 * time.Millisecond, "has not sent all of its answer in 2s, 10 times --timeout"},
+		"/slow":  {500 * time.Millisecond, "has not sent all of its answer in 5s, 10 times --timeout"},
 		"/large": {time.Minute, "is larger than 64 MiB"},
 	} {
 		var answer struct{ Name string }

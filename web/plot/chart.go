@@ -6,7 +6,6 @@ import (
 	"html/template"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -155,12 +154,8 @@ func (c *Chart) drawLines(lines []Line, series [][]xy, ticks []Tick, highest flo
 			chartLeft, chartWidth-chartRight, formatNumber(y(n)), formatNumber(y(n)), chartLeft-8, formatNumber(y(n)), formatValue(n)+unit)
 	}
 	for _, t := range ticks {
-		at, anchor := t.At, "middle"
-		if x, err := strconv.ParseFloat(t.At, 64); err == nil && x > chartWidth-2*chartRight {
-			at, anchor = formatNumber(chartWidth), "end"
-		}
-		fmt.Fprintf(&b, `<line class="grid" x1="%s" x2="%s" y1="%d" y2="%d"/><text x="%s" y="%d" text-anchor="%s">%s</text>`,
-			t.At, t.At, linesHeight-chartBottom, linesHeight-chartBottom+6, at, linesHeight-chartBottom+21, anchor, html.EscapeString(t.Text))
+		fmt.Fprintf(&b, `<line class="grid" x1="%s" x2="%s" y1="%d" y2="%d"/><text x="%s" y="%d" text-anchor="middle">%s</text>`,
+			t.At, t.At, linesHeight-chartBottom, linesHeight-chartBottom+6, t.Middle, linesHeight-chartBottom+21, html.EscapeString(t.Text))
 	}
 	perRow := (chartWidth - chartLeft) / legendWidth
 	for i, l := range lines {
@@ -203,7 +198,7 @@ func NewSteps(title, name string, days []int, shares []float64) *Chart {
 	var ticks []Tick
 	step := niceStep(last, true)
 	for d := 0.0; d <= last; d += step {
-		ticks = append(ticks, Tick{formatNumber(x(d)), formatValue(d) + " d"})
+		ticks = appendTick(ticks, x(d), formatValue(d)+" d")
 	}
 	c.drawLines([]Line{{Name: name}}, [][]xy{points}, ticks, 100, " %", "share of the hosts")
 	return c

@@ -36,8 +36,26 @@ type Plot struct {
 
 // Tick is a mark on an axis, with its position in the drawing.
 type Tick struct {
-	At   string
-	Text string
+	At     string
+	Text   string
+	Middle string // where the middle of the text is, on a horizontal axis
+}
+
+// letterWidth is the greatest width of the letters below an axis, and textGap is between two texts.
+const letterWidth, textGap = 7.8, 8
+
+// appendTick appends a mark of a horizontal axis. The text of one near the end is moved to the left, so
+// that the drawing does not clip it; the mark is left out if the text does not fit after the one before.
+func appendTick(ticks []Tick, at float64, text string) []Tick {
+	width := letterWidth * float64(len(text))
+	middle := min(at, Width-width/2)
+	if n := len(ticks); n > 0 && middle < at {
+		before, err := strconv.ParseFloat(ticks[n-1].Middle, 64)
+		if err != nil || before+letterWidth*float64(len(ticks[n-1].Text))/2+textGap > middle-width/2 {
+			return ticks
+		}
+	}
+	return append(ticks, Tick{At: formatNumber(at), Text: text, Middle: formatNumber(middle)})
 }
 
 // TableRow is a figure as a table shows it.
@@ -75,7 +93,7 @@ func New(title, unit string, points []Point) *Plot {
 	v.Line = strings.Join(line, " ")
 	v.Area = fmt.Sprintf("%s,%s %s %s,%s", formatNumber(x(first.At)), formatNumber(y(0)), v.Line, formatNumber(x(last.At)), formatNumber(y(0)))
 	for n := 0.0; n <= roof+step/2; n += step {
-		v.Y = append(v.Y, Tick{formatNumber(y(n)), formatValue(n)})
+		v.Y = append(v.Y, Tick{At: formatNumber(y(n)), Text: formatValue(n)})
 	}
 	v.X = timeTicks(first.At, last.At, x)
 	begin := "2 January 15:04"
@@ -144,7 +162,7 @@ func timeTicks(from, to time.Time, x func(time.Time) float64) []Tick {
 	var ticks []Tick
 	for t := from.UTC().Truncate(step); !t.After(to); t = t.Add(step) {
 		if at := x(t); at >= left && at <= Width-right-10 {
-			ticks = append(ticks, Tick{formatNumber(at), t.Format(layout)})
+			ticks = appendTick(ticks, at, t.Format(layout))
 		}
 	}
 	return ticks
@@ -166,7 +184,7 @@ func monthTicks(from, to time.Time, x func(time.Time) float64) []Tick {
 	begin := from.UTC()
 	for t := time.Date(begin.Year(), 1, 1, 0, 0, 0, 0, time.UTC); !t.After(to); t = t.AddDate(0, months, 0) {
 		if at := x(t); !t.Before(from) && at >= left && at <= Width-right-10 {
-			ticks = append(ticks, Tick{formatNumber(at), t.Format(layout)})
+			ticks = appendTick(ticks, at, t.Format(layout))
 		}
 	}
 	return ticks

@@ -37,6 +37,24 @@ func TestMarksOfAxesDiffer(t *testing.T) {
 	}
 }
 
+// TestTextsOfTimesFit checks for spans of seconds to months that no text below the time axis is clipped
+// at the end of the drawing, or stands over the one before.
+func TestTextsOfTimesFit(t *testing.T) {
+	const letter = 6.8
+	for span := 2 * time.Second; span < 200*24*time.Hour; span += span / 9 {
+		p := plot.New("Leaves", "", []plot.Point{{At: began}, {At: began.Add(span), Value: 9}})
+		free := 0.0
+		for _, tick := range p.X {
+			middle, err := strconv.ParseFloat(tick.Middle, 64)
+			half := letter * float64(len(tick.Text)) / 2
+			if err != nil || middle-half < free || middle+half > plot.Width {
+				t.Errorf("%s: %q goes from %.0f to %.0f, after %.0f", span, tick.Text, middle-half, middle+half, free)
+			}
+			free = middle + half
+		}
+	}
+}
+
 func TestNothingToDraw(t *testing.T) {
 	if plot.New("Hosts", "", []plot.Point{{At: began}}) != nil || plot.New("Hosts", "", []plot.Point{{At: began}, {At: began}}) != nil {
 		t.Error("one moment was drawn")
