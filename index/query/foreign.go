@@ -104,6 +104,18 @@ func parseForeign(a analysis.Analyzer, language, text string) Request {
 			add(field, "", meanings)
 		}
 	}
+	act := foreignAct(language, spoken, asks, language == translate.German && endsWithInfinitive(fields))
+	if asksForFact(language, text) {
+		act = Act{Wanted: Reading, Question: true}
+	}
+	r.Act, r.Acts = act, []Act{act}
+	r.addForeignImplied(a, text, spoken)
+	return r
+}
+
+// addForeignImplied adds the words that a request implies, whose English words are spoken, and lowers
+// the weight of a language to translate to.
+func (r *Request) addForeignImplied(a analysis.Analyzer, text string, spoken []string) {
 	if slices.Contains(spoken, "translate") {
 		for i := range r.Words {
 			if w := &r.Words[i]; len(w.Meanings) > 0 && languageCodes[w.Meanings[0].Surface] != "" {
@@ -111,18 +123,12 @@ func parseForeign(a analysis.Analyzer, language, text string) Request {
 			}
 		}
 	}
-	r.Act = foreignAct(language, spoken, asks, language == translate.German && endsWithInfinitive(fields))
-	if asksForFact(language, text) {
-		r.Act = Act{Wanted: Reading, Question: true}
-	}
 	if at := slices.IndexFunc(spoken, func(w string) bool { return slices.Contains(openWords, w) }); at >= 0 && (r.Act.Question || strings.ContainsAny(text, "?？")) {
 		r.Words = append(r.Words, Word{Asked: spoken[at], Meanings: tokens.Tokenize(a, openingHours), Weight: essentialWeight, Essential: true})
 	}
 	if asked := asksWhen(text); asked != "" && r.Act.Question && slices.ContainsFunc(spoken, func(w string) bool { return slices.Contains(vehicles, w) }) {
 		r.Words = append(r.Words, Word{Asked: asked, Meanings: tokens.Tokenize(a, "departures timetable"), Weight: 1})
 	}
-	r.Acts = []Act{r.Act}
-	return r
 }
 
 // vehicles leave at times of a timetable.
