@@ -39,7 +39,7 @@ func (s *searcher) correctSpelling() (*Correction, error) {
 	if s.request.Language != "" {
 		return nil, nil
 	}
-	fields := strings.Fields(query.PlainText(s.query.Words))
+	fields := strings.Fields(tokens.PlainText(s.query.Words))
 	var correction Correction
 	replaced := make(map[string]string) // by the replacement: as it was asked
 	for i, field := range fields {
@@ -150,7 +150,7 @@ func endsShort(verb string) bool {
 // correctHangul replaces the Korean words that neither the table of translations nor the index
 // knows by similar words of the table.
 func (s *searcher) correctHangul() (*Correction, error) {
-	fields := strings.Fields(query.PlainText(s.query.Words))
+	fields := strings.Fields(tokens.PlainText(s.query.Words))
 	var correction Correction
 	for i, field := range fields {
 		if len(correction.Words) == maxCorrections {

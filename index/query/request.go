@@ -32,7 +32,7 @@ var placePrepositions = strings.Fields("across around at in inside near outside 
 // (stop words, punctuation). It separates prohibitions from the task, and gives values (numbers,
 // dates, quoted texts, names) less weight than the words for the task.
 func ParseRequest(a analysis.Analyzer, text string) Request {
-	text = PlainText(text)
+	text = tokens.PlainText(text)
 	code, isCode := splitCode(text)
 	isHTTP := isCode && code.method != "" && len(code.prose) == 0 // PUT /users/5/email is no French
 	if language := translate.Detect(text); language != "" && !isHTTP && !(isCode && code.isEnglish(text)) {
