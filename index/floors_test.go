@@ -111,17 +111,20 @@ func TestEverydayRequestsFloors(t *testing.T) {
 		hit1, hit3          float64
 		forbidden, far      int     // in the first three places; of the unanswerable at least
 		farOfAnswerableMost float64 // share
+		isRead              bool    // else only counted: nobody reads which of its requests fail
 	}{
-		{"everyday", 0.85, 0.95, 0, 16, 0.05},
-		{"agents", 0.72, 0.83, 0, 10, 0.05},
-		{"fresh", 0.75, 0.86, 1, 49, 0.05}, // it forbids also what is marked as far
-		{"round5", 0.86, 0.96, 1, 15, 0.05},
-		{"round6", 0.85, 0.95, 3, 5, 0.05},
-		{"round7", 0.86, 0.91, 2, 4, 0.05},
-		{"round8", 0.77, 0.81, 4, 7, 0.07},
-		{"round9", 0.77, 0.86, 1, 6, 0.05},
-		{"round10", 0.84, 0.94, 4, 8, 0.05},
-		{"round11", 0.77, 0.85, 2, 6, 0.05},
+		{"everyday", 0.85, 0.95, 0, 16, 0.05, true},
+		{"agents", 0.72, 0.83, 0, 10, 0.05, true},
+		{"fresh", 0.75, 0.86, 1, 49, 0.05, true}, // it forbids also what is marked as far
+		{"round5", 0.86, 0.96, 1, 15, 0.05, true},
+		{"round6", 0.85, 0.95, 3, 5, 0.05, true},
+		{"round7", 0.86, 0.91, 2, 4, 0.05, false},
+		{"round8", 0.77, 0.81, 4, 7, 0.07, true},
+		{"round9", 0.77, 0.86, 1, 6, 0.05, false},
+		{"round10", 0.84, 0.94, 4, 8, 0.05, true},
+		{"round11", 0.77, 0.85, 2, 6, 0.05, false},
+		{"round12", 0.83, 0.87, 6, 8, 0.05, true},
+		{"round13", 0.79, 0.89, 4, 8, 0.05, false},
 	} {
 		good, forbidden := judgedPairs(t, c.set+"-qrels.tsv"), judgedPairs(t, c.set+"-forbidden.tsv")
 		n, first, three, bad, far := 0, 0, 0, 0, 0
@@ -139,8 +142,10 @@ func TestEverydayRequestsFloors(t *testing.T) {
 				if i == 0 && good[key] {
 					first++
 				}
-				if forbidden[key] {
+				if forbidden[key] && c.isRead {
 					t.Logf("%s: %q finds %s, place %d, far %v", c.set, q.Text, key[1], i+1, h.Far)
+				}
+				if forbidden[key] {
 					bad++
 				}
 			}

@@ -3,6 +3,7 @@ package index
 import (
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"gazetteer/index/query"
@@ -24,8 +25,12 @@ type correctedWord struct {
 	Used  string `json:"used"`
 }
 
-// maxCorrections bounds the words of one query that are corrected.
-const maxCorrections = 6
+const (
+	// maxCorrections bounds the words of one query that are corrected.
+	maxCorrections = 6
+	// minCapitals is the minimum length of a word in capitals that is corrected: shorter ones are abbreviations.
+	minCapitals = 4
+)
 
 // correctSpelling replaces the unknown words of the query by similar words of the index or of the
 // table of words. The search looks for the original words, too.
@@ -45,10 +50,11 @@ func (s *searcher) correctSpelling() (*Correction, error) {
 	for i, field := range fields {
 		asked := strings.TrimFunc(field, unicode.IsPunct)
 		word := strings.ToLower(asked)
-		if len(correction.Words) == maxCorrections || !spelling.IsCorrectable(word) || i > 0 && asked != word && asked != strings.ToUpper(word) {
+		if len(correction.Words) == maxCorrections || !spelling.IsCorrectable(word) || i > 0 && asked != word && asked != strings.ToUpper(word) ||
+			len(word) < minCapitals && asked != word {
 			continue
 		}
-		used, err := s.correctionOf(word)
+		used, err := s.correctionOf(word, i == 0)
 		if err != nil {
 			return nil, err
 		}
@@ -75,12 +81,22 @@ func (s *searcher) correctSpelling() (*Correction, error) {
 	return &correction, nil
 }
 
+// questionWords are looked for in no operation, but at the beginning of a request they say what it asks for.
+var questionWords = sync.OnceValue(func() spelling.WordList {
+	return spelling.NewWordList(strings.Fields("how what when where which who whose why"))
+})
+
 // correctionOf returns the word to use instead of a misspelled one, "" for a word that is spelt right or
 // has no likely correction.
-func (s *searcher) correctionOf(word string) (string, error) {
+func (s *searcher) correctionOf(word string, isFirst bool) (string, error) {
 	unknown, err := s.isUnknown(word)
 	if err != nil {
 		return "", err
+	}
+	if questions := questionWords(); unknown && isFirst {
+		if near := questions.AppendNear(nil, word); len(near) > 0 && near[0].Cost < 1 {
+			return near[0].Text, nil
+		}
 	}
 	inDictionary := isWord(word)
 	if !unknown && (inDictionary && !isRare(word) || len(tokens.Tokenize(s.index.analyzer, word)) == 0) {
@@ -108,7 +124,7 @@ func (s *searcher) correctionOf(word string) (string, error) {
 		return used.Text, nil // recipie, which has the stem of recipient
 	}
 	own, err := s.frequencyOf(tokens.Tokenize(s.index.analyzer, word))
-	if err != nil || used.Cost > maxFormCost || own*minCorrected > used.Frequency {
+	if err != nil || used.Cost > maxFormCost && (own > 0 || used.Cost >= 1) || own*minCorrected > used.Frequency {
 		return "", err
 	}
 	return used.Text, nil // calender, adress

@@ -36,3 +36,27 @@ func TestWrongFormsAreCorrected(t *testing.T) {
 		}
 	}
 }
+
+// TestShortWordsAreCorrected checks that a word of three letters is corrected for a swapped, a doubled or a missing
+// vowel only, and only to a word that operations have, and that the first word may be a misspelled question word.
+func TestShortWordsAreCorrected(t *testing.T) {
+	var docs []*document.Document
+	for i := range 6 {
+		docs = append(docs, agis(fmt.Sprintf("a%d.test", i), "RENT /car: Rents a car or a taxi for some days", "PAY /fine: Pays a fine", "BOOK /seat: Books a seat",
+			"LIST /prices: Lists prices of cars", "SEND /letter: Sends a letter", "ORDER /stamps: Orders stamps"))
+	}
+	x, _ := indexed(t, docs...)
+	for asked, want := range map[string]string{
+		"rent a cra": "rent a car", "pya a fine": "pay a fine", "a txi for two days": "a taxi for two days", "bok a seat": "book a seat",
+		"hwo much is a car": "how much is a car", "wich prices": "which prices", "oder stamps": "order stamps",
+		"rent a cxr": "", "rent a CRA": "", "a lettr about the wehn": "a letter about the wehn",
+	} {
+		got := ""
+		if r := search(t, x, query.Query{Words: asked}); r.Correction != nil {
+			got = r.Correction.Query
+		}
+		if got != want {
+			t.Errorf("%q is corrected to %q, want %q", asked, got, want)
+		}
+	}
+}

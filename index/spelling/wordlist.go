@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// minLength is the minimum length of a word that may be corrected, and minTwoEdits the minimum
-	// length for two wrong letters.
-	minLength, minTwoEdits = 4, 6
+	// minLength is the minimum length of a word that may be corrected, minAnyEdit that for any wrong
+	// letter, and minTwoEdits that for two wrong letters. A shorter word is many edits of others by chance.
+	minLength, minAnyEdit, minTwoEdits = 3, 4, 6
 	// minOtherFirst is the minimum length of a word whose first letter may be wrong.
 	minOtherFirst = 6
 	// maxLength is the length up to which words are compared, in letters.
@@ -154,8 +154,12 @@ func (l *WordList) AppendNear(to []Correction, word string) []Correction {
 				continue // an edit adds at most one letter to the set, and takes at most one out
 			}
 			w := l.words[start+i]
-			if d := editDistance(word, w, allowed); d <= allowed {
-				to = append(to, Correction{w, costOf(word, w, d)})
+			d := editDistance(word, w, allowed)
+			if d > allowed {
+				continue
+			}
+			if cost := costOf(word, w, d); cost <= vowelCost && cost != soundCost || min(len(word), len(w)) >= minAnyEdit {
+				to = append(to, Correction{w, cost})
 			}
 		}
 	}

@@ -20,7 +20,7 @@ func TestEditDistance(t *testing.T) {
 
 // TestNearWords checks which words are near to a misspelt one, and what each kind of error costs.
 func TestNearWords(t *testing.T) {
-	list := NewWordList(strings.Fields("weather leather whether parcel parsec table tables send sending flight booking ookings"))
+	list := NewWordList(strings.Fields("weather leather whether parcel parsec table tables send sending flight booking ookings gym gem goal"))
 	for word, want := range map[string]string{
 		"wether":  "weather 0.85, whether 0.95",
 		"parsel":  "parcel 0.7, parsec 1",      // sounds like parcel
@@ -33,6 +33,9 @@ func TestNearWords(t *testing.T) {
 		"tabels":  "tables 0.6, table 2",       // two errors are allowed from six letters
 		"tabble":  "table 0.5, tables 2",       // a doubled letter
 		"bokking": "booking 0.5",
+		"gmy":     "gym 0.6", // any other letter makes another short word
+		"gol":     "goal 0.85",
+		"gyms":    "",
 		"zzzz":    "", // nothing is near
 	} {
 		var got []string
@@ -64,7 +67,7 @@ func TestAppendNearKeepsEarlier(t *testing.T) {
 }
 
 func TestIsCorrectable(t *testing.T) {
-	for word, want := range map[string]bool{"": false, "cat": false, "book": true, "naïve": false, "http2": false,
+	for word, want := range map[string]bool{"": false, "ca": false, "cat": true, "book": true, "naïve": false, "http2": false,
 		strings.Repeat("a", maxLength): true, strings.Repeat("a", maxLength+1): false} {
 		if IsCorrectable(word) != want {
 			t.Errorf("%q: %v", word, !want)

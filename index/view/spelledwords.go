@@ -96,8 +96,10 @@ func (v *View) NearestSpelling(word string) (Respelling, error) {
 		}
 		return nil
 	}
-	if err := compare(v.Directory.spelledLexicon().AppendNear(nil, word), false); err != nil {
-		return Respelling{}, err
+	if len(word) >= minLexiconWord {
+		if err := compare(v.Directory.spelledLexicon().AppendNear(nil, word), false); err != nil {
+			return Respelling{}, err
+		}
 	}
 	var near []spelling.Correction
 	for i, s := range v.snapshot.Segments() {
@@ -127,6 +129,8 @@ const (
 	// minLongWord is the minimum length of a word that is hardly another one by chance: one error in it is
 	// corrected to any word of the dictionary.
 	minLongWord = 8
+	// minLexiconWord is the minimum length of a word that may be one that no operation has.
+	minLexiconWord = 4
 )
 
 // HasForm reports whether an operation has a word as it is written, not another form of it. It is false
