@@ -272,6 +272,8 @@ func TestProhibitionsExcludeOperations(t *testing.T) {
 		"emails and their price, nothing may be sent":   "SEND /email",
 		"the calendar, without deleting any of it":      "CLEAR /calendar",
 		"price of emails. Only the amount, do not send": "SEND /email",
+		"price of hotel rooms, no booking":              "BOOK /room",
+		"Estimate an email, I do not want one yet":      "SEND /email",
 	} {
 		r := search(t, x, query.Query{Words: asked})
 		left := 0
@@ -294,7 +296,7 @@ func TestProhibitionsExcludeOperations(t *testing.T) {
 func TestProhibitionsKeepChangesFromTheFirstPlaces(t *testing.T) {
 	x, _ := indexed(t, agis("repairs.test", "REQUEST /repair: Requests somebody to repair a boiler", "ESTIMATE /repair: Estimates what the repair of a boiler costs"),
 		agis("guide.test", "LIST /guides: Lists guides on boilers", "FIND /parts: Finds parts of boilers"))
-	for asked, allowed := range map[string]bool{"estimate the repair of the boiler without sending anyone": false, "repair the boiler without sending anyone": true} {
+	for asked, allowed := range map[string]bool{"estimate the repair of the boiler without sending anyone": false, "boiler repair, no order": false, "repair the boiler without sending anyone": true} {
 		at := placeOf(search(t, x, query.Query{Words: asked}).Hits, "REQUEST /repair")
 		if at >= 0 && at < 3 != allowed {
 			t.Errorf("%q: REQUEST is hit %d", asked, at)

@@ -285,7 +285,8 @@ func findExpressions(fields, lower []string, weights []float32, from int, clause
 		}
 		e := expression{longestExpression(lower[i:end], ends[i:end]), i}
 		if e.length == 0 {
-			if singular := english.Singular(lower[i]); singular != "" && table[singular] != nil {
+			joined := strings.ReplaceAll(lower[i], "-", "") // to-do
+			if singular := cmp.Or(english.Singular(joined), joined); singular != lower[i] && table[singular] != nil {
 				e = expression{longestExpression([]string{singular}, ends[i:i+1]), i}
 			}
 		}

@@ -219,6 +219,12 @@ func findProhibition(words []string, start, end int, follows bool) (prohibitionS
 			continue
 		}
 		p := Prohibition{Verbs: forbiddenVerbs(lower[from:])}
+		if w == "no" && i == 0 && follows && len(lower) == 2 { // only the price, no order
+			p.Verbs = verbsOfAct(next)
+		}
+		if slices.Contains(needing, next) && lower[len(lower)-1] == "yet" { // I do not want one yet
+			return prohibitionSpan{Prohibition{ReadOnly: true}, start + from, end, false, nil}, true
+		}
 		if hasVerbs = len(p.Verbs) > 0; !hasVerbs {
 			continue // nor has a later negation
 		}
@@ -227,6 +233,17 @@ func findProhibition(words []string, start, end int, follows bool) (prohibitionS
 		return prohibitionSpan{p, start + from, end, false, nil}, true
 	}
 	return prohibitionSpan{}, false
+}
+
+// verbsOfAct returns the verbs that do more than read for a noun that names an act: order, bookings.
+func verbsOfAct(noun string) (verbs []string) {
+	noun = singularOf(noun)
+	for _, verb := range append(english.VerbsOf(noun), noun) {
+		if actionOf(verb) != 0 {
+			verbs = appendNew(verbs, []string{baseVerb(verb)})
+		}
+	}
+	return verbs
 }
 
 // forbiddenVerbs returns the verbs of a prohibition that do more than read, in their base form.
@@ -283,6 +300,8 @@ var (
 		january february march april june july august september october november december
 		am pm a.m p.m o'clock morning afternoon evening cet utc gmt eur usd gbp chf jpy`)
 	reasonWords = strings.Fields("because since so before until while whereas although")
+	// beforeReason are words before a "that" which begins a reason: now that it has left.
+	beforeReason = strings.Fields("given now provided")
 )
 
 // weighFields returns the weight of each word from from up to to: 1 for words for the task, less
@@ -296,7 +315,7 @@ func weighFields(fields []string, from, to int) []float32 {
 		opens := strings.IndexAny(w, "'‘“") == 0 && len(w) > 1
 		quoted = quoted || opens && closesQuote(fields[i:to])
 		lower := normalizeWord(w)
-		if i > from && slices.Contains(reasonWords, lower) {
+		if i > from && (slices.Contains(reasonWords, lower) || lower == "that" && slices.Contains(beforeReason, normalizeWord(fields[i-1]))) {
 			reason = true
 		}
 		switch {
@@ -419,6 +438,9 @@ func renounces(lower []string) bool {
 		w, next := lower[i], lower[i+1]
 		if !slices.Contains(notToDo, w) || !slices.Contains(renounced, next) || i+2 < len(lower) && lower[i+2] == "to" && next != "need" {
 			continue
+		}
+		if lower[len(lower)-1] == "yet" {
+			return false // do not want one yet: it forbids
 		}
 		if w != "not" && (w != "longer" || lower[i-1] == "no") || w == "not" && slices.Contains(notYet, lower[i-1]) && lower[i-1] != "did" {
 			return true

@@ -51,6 +51,9 @@ func TestProhibitionsAreNoGoals(t *testing.T) {
 		{"check my subscription, do not stop it from renewing", "check", "stop renew cancel", 1},
 		{"compare gyms, and do not quit my gym", "compare", "quit cancel", 1},
 		{"write the report, and don't give him access to it", "write", "give grant", 1},
+		{"the price of a canoe, no booking", "", "book", 1},
+		{"tents for six; no orders", "", "order", 1},
+		{"rooms with breakfast, no smoking", "", "", 1},
 		{"list_orders, cancel none", "list", "cancel", 1},
 		{"cancel_order, no wait, just show the order", "", "cancel", 1},
 	} {
@@ -67,6 +70,21 @@ func TestProhibitionsAreNoGoals(t *testing.T) {
 		}
 		if slices.ContainsFunc(r.Words, func(w Word) bool { return w.Asked == "please" }) {
 			t.Errorf("%s: looks for please", c.text)
+		}
+	}
+}
+
+// TestNotYetForbidsChanges checks that what is not wanted yet is not canceled, and that nothing is changed.
+func TestNotYetForbidsChanges(t *testing.T) {
+	a, err := tokens.NewAnalyzer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, readOnly := range map[string]bool{"estimate the ferry, I do not want one yet": true, "what does a canoe cost, we don't need it yet": true, "I do not need the canoe any more": false} {
+		r := ParseRequest(a, text)
+		forbids := slices.ContainsFunc(r.Prohibitions, func(p Prohibition) bool { return p.ReadOnly })
+		if forbids != readOnly || slices.Contains(meanings(r), "cancel") == readOnly {
+			t.Errorf("%s: forbids %+v, looks for %q", text, r.Prohibitions, meanings(r))
 		}
 	}
 }

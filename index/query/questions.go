@@ -61,6 +61,9 @@ func impliedWords(words []string, indirect bool) (question, implied string) {
 	if asksForHours(words) {
 		return words[0], openingHours
 	}
+	if strings.HasPrefix(text, "how much") && slices.ContainsFunc(words, func(w string) bool { return slices.Contains(remaining, normalizeWord(w)) }) {
+		return "how much", "balance"
+	}
 	for _, q := range askedFor {
 		if strings.HasPrefix(text, q.question) {
 			return q.question, q.words
@@ -74,6 +77,9 @@ func impliedWords(words []string, indirect bool) (question, implied string) {
 	}
 	return "", ""
 }
+
+// remaining are words of questions for what is left of an amount, or is to be paid.
+var remaining = strings.Fields("left owe owed")
 
 // askedAttribute returns the nouns for what a question asks of its subject, "" if the question says
 // it itself or does not tell: how old is it (age), what does it mean (definition), will it rain
@@ -108,8 +114,6 @@ func askedAttribute(words []string) string {
 		return "route directions"
 	case (first == "how" || first == "what") && has("spend spent"):
 		return "transactions spending"
-	case first == "how" && next == "much" && has("owe owed left"):
-		return "balance"
 	case asksForState(lower):
 		return "status"
 	}

@@ -42,6 +42,7 @@ func TestRequestParsing(t *testing.T) {
 		"remind me to water the roses":               {"remind", "roses"},
 		"email Kim that the lecture moved":           {"email", "lecture"},
 		"restart the batch job summer-2031":          {"batch", "summer-2031"},
+		"print the badge now that the guest is here": {"badge", "guest"},
 	} {
 		r := ParseRequest(a, text)
 		if more, least := weightOf(r, less[0]), weightOf(r, less[1]); more == 0 || least >= more {
@@ -69,6 +70,8 @@ func TestRequestParsing(t *testing.T) {
 		"stop the theater subscription":    "theatre",
 		"remove the sub-domain of a shop":  "subdomain",
 		"bakeries close to the station":    "near",
+		"is milk on my to-do list":         "todo",
+		"how much is left on the voucher":  "balance",
 		"any bakeries around here":         "near",
 	} {
 		if all := meanings(ParseRequest(a, text)); !slices.ContainsFunc(all, func(form string) bool { return tokens.StemOf(form) == tokens.StemOf(meant) || form == meant }) {

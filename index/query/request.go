@@ -94,6 +94,9 @@ func ParseRequest(a analysis.Analyzer, text string) Request {
 		}
 		asked := fields[i]
 		terms := tokens.Tokenize(a, tokens.PrepareText(asked))
+		if len(terms) == 0 && strings.Contains(asked, "-") { // to-do
+			terms = tokens.Tokenize(a, strings.ReplaceAll(asked, "-", ""))
+		}
 		terms = terms[:min(len(terms), left)]
 		left -= len(terms)
 		if len(terms) > 0 {

@@ -51,17 +51,13 @@ func isEnglishWord(word string) bool {
 // and a word with a hyphen as one (sub-account, subaccount).
 func otherForms(a analysis.Analyzer, word string) []tokens.Token {
 	first, second, hyphen := strings.Cut(word, "-")
-	if hyphen && isLetters(first) && isLetters(second) && len(first) > 1 && len(second) > 1 {
+	if hyphen && tokens.IsLetters(first) && tokens.IsLetters(second) && len(first) > 1 && len(second) > 1 {
 		return tokens.Tokenize(a, first+second)
 	}
 	if other := otherSpelling(word); other != "" && tokens.StemOf(other) != tokens.StemOf(word) {
 		return tokens.Tokenize(a, other)
 	}
 	return nil
-}
-
-func isLetters(s string) bool {
-	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) })
 }
 
 // statesInability reports whether the i-th word says what somebody cannot do, which is not a prohibition: I
@@ -153,52 +149,14 @@ func weighChoosing(lower []string, weights []float32, from int) {
 	}
 }
 
-// kindsOfFiles are the words for what a file has, by the ending of its name.
-var kindsOfFiles = map[string]string{
-	"pdf": "pdf document", "doc": "document file", "docx": "document file", "odt": "document file", "rtf": "document file", "txt": "text file", "md": "text file",
-	"mp3": "audio", "wav": "audio", "m4a": "audio", "ogg": "audio", "flac": "audio", "aac": "audio", "mp4": "video", "mov": "video", "avi": "video", "mkv": "video", "webm": "video",
-	"jpg": "image photo", "jpeg": "image photo", "png": "image photo", "gif": "image gif", "webp": "image photo", "heic": "image photo", "tif": "image scan", "tiff": "image scan",
-	"svg": "image", "csv": "file csv", "xls": "spreadsheet file", "xlsx": "spreadsheet file", "pptx": "presentation file", "zip": "archive file", "ics": "calendar event",
-	"html": "html page", "htm": "html page", "epub": "book file",
-}
-
-// kindOfValue returns the words for the kind of thing that a value is, "" if it does not tell: a file
-// by its name, a page by its address.
-func kindOfValue(field string) string {
-	field = strings.TrimFunc(field, func(r rune) bool { return r != '/' && unicode.IsPunct(r) })
-	if strings.HasPrefix(field, "http://") || strings.HasPrefix(field, "https://") {
-		return "url page"
-	}
-	name, ending := "", ""
-	if dot := strings.LastIndexByte(field, '.'); dot > 0 {
-		name, ending = field[:dot], strings.ToLower(field[dot+1:])
-	}
-	if strings.Contains(name, "@") {
-		return ""
-	}
-	return kindsOfFiles[ending]
-}
-
 // domainWords say that a host in a request is meant as a domain.
 var domainWords = strings.Fields("available belong belongs bought buy dns expire expires free own owned owner owns register registered registrant registrar renew taken whois")
-
-// isHost reports whether a word is the name of a host: acme.org. A word with a stop in its middle may be
-// one, but no number, file or abbreviation is.
-func isHost(field string) bool {
-	field = strings.TrimFunc(strings.ToLower(field), func(r rune) bool { return unicode.IsPunct(r) })
-	name, ending, ok := strings.Cut(field, ".")
-	if at := strings.LastIndexByte(ending, '.'); at >= 0 {
-		ending = ending[at+1:]
-	}
-	return ok && len(name) > 2 && len(ending) > 1 && isLetters(ending) && !strings.ContainsAny(field, "@/:()") && kindsOfFiles[ending] == "" &&
-		strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
-}
 
 // addValues adds the words for what values are: the file report.docx is a document.
 func (r *Request) addValues(a analysis.Analyzer, fields, lower []string, from int, clauses []int) {
 	for i := from; i < len(lower); i++ {
-		kind := kindOfValue(fields[i])
-		if kind == "" && isHost(fields[i]) && slices.ContainsFunc(lower, func(w string) bool { return slices.Contains(domainWords, w) }) {
+		kind := tokens.KindOfValue(fields[i])
+		if kind == "" && tokens.IsHost(fields[i]) && slices.ContainsFunc(lower, func(w string) bool { return slices.Contains(domainWords, w) }) {
 			kind = "domain"
 		}
 		about, _, _ := strings.Cut(kind, " ")

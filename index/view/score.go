@@ -285,7 +285,7 @@ func (v *View) RankOperations(r Ranking) (page []RankedEntry, more bool, total i
 		r.putAnswersFirst(pool)
 	} else {
 		lowerBelow(pool, answerPlaces, 0, r.isReverse)
-		if r.Act.Forbids && r.Act.Wanted != 0 && r.Act.Wanted&^query.Reading == 0 {
+		if r.Act.Forbids && r.Act.Wanted&^query.Reading == 0 {
 			lowerBelow(pool, answerPlaces, 0, func(e RankedEntry) bool { return r.Effects.changesWorld(e.EntryRef) })
 		}
 	}
