@@ -89,7 +89,13 @@ func (c *crowd) connect(from, text string) *visitor {
 func serve(t *testing.T, rule limit.ConnectionRule) (*crowd, *limit.ConnectionListener) {
 	t.Helper()
 	c := newCrowd(t)
-	l := new(limit.Set).Connections(c, rule)
+	return c, serveOn(t, c, rule)
+}
+
+// serveOn is serve for any listener.
+func serveOn(t *testing.T, from net.Listener, rule limit.ConnectionRule) *limit.ConnectionListener {
+	t.Helper()
+	l := new(limit.Set).Connections(from, rule)
 	server := &http.Server{ConnState: l.ConnState, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/slow" {
 			select {
@@ -101,13 +107,67 @@ func serve(t *testing.T, rule limit.ConnectionRule) (*crowd, *limit.ConnectionLi
 	served := make(chan struct{})
 	go func() { defer close(served); server.Serve(l) }()
 	t.Cleanup(func() { server.Close(); <-served })
-	return c, l
+	return l
 }
 
 const (
 	quickRequest = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 	slowRequest  = "GET /slow HTTP/1.1\r\nHost: x\r\n\r\n"
 )
+
+// A neglectedCrowd is a listener of whose connections Go learns only when Accept begins, as while
+// all processors are busy.
+type neglectedCrowd struct {
+	*crowd
+	deadlines chan time.Time
+}
+
+func (c neglectedCrowd) SetDeadline(t time.Time) error { c.deadlines <- t; return nil }
+
+func (c neglectedCrowd) Accept() (net.Conn, error) {
+	select {
+	case conn := <-c.come:
+		return conn, nil
+	default:
+	}
+	select {
+	case deadline := <-c.deadlines:
+		if deadline.IsZero() {
+			return c.Accept()
+		}
+		return nil, os.ErrDeadlineExceeded
+	case <-c.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// TestAcceptWhileBusy checks that a request on one connection has the others accepted that wait,
+// although no event of the operating system reports them.
+func TestAcceptWhileBusy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := neglectedCrowd{newCrowd(t), make(chan time.Time, 16)}
+		c.come = make(chan net.Conn, 16)
+		first := c.connect("192.0.2.1", "") // before the listener looks for the first time
+		l := serveOn(t, c, limit.ConnectionRule{All: 100, Each: 10, Wide: 10, Idle: 100})
+		time.Sleep(time.Second)
+		waiting := c.connect("192.0.2.2", quickRequest)
+		time.Sleep(time.Second)
+		if s := l.Stats(); s.Open != 1 {
+			t.Fatalf("%d connections are open before the request", s.Open)
+		}
+		io.WriteString(first, quickRequest)
+		for _, v := range []*visitor{first, waiting} {
+			select {
+			case got := <-v.reply:
+				if got != "HTTP/1.1 200 OK\r\n" {
+					t.Errorf("the answer began with %q", got)
+				}
+			case <-time.After(time.Minute): // of the bubble
+				t.Fatal("a connection was not answered")
+			}
+		}
+	})
+}
 
 // TestConnectionsPerNetwork checks the limits of connections of an address, a /64 and a /48. Other
 // networks are not affected, and a silent connection makes room for a new one of its own network.
