@@ -93,7 +93,7 @@ type connGroup struct {
 	network netip.Prefix
 	proxy   bool // its active connections are never dropped
 	count   int
-	phases  [phases]*list.List // of *limitedConn, the oldest first
+	phases  [phases]list.List // of *limitedConn, the oldest first
 }
 
 // A WrappedConn is a connection inside of another. To embed it gives the outer one the methods that
@@ -380,9 +380,6 @@ func (l *ConnectionListener) countConnection(c *limitedConn, wide netip.Prefix) 
 	g := l.groups[wide]
 	if g == nil {
 		g = &connGroup{network: wide, proxy: !c.network.IsValid()}
-		for i := range g.phases {
-			g.phases[i] = list.New()
-		}
 		l.groups[wide] = g
 	}
 	c.group, c.phase = g, phaseSilent

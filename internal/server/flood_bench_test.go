@@ -24,13 +24,13 @@ import (
 // floodAgents is the number of registered agents that the requests of a flood name.
 const floodAgents = 300
 
-// BenchmarkFloodRequest measures what one request of most kinds of floods of the siege costs the
+// BenchmarkFloodRequest measures what one request of each kind of flood of the siege costs the
 // server, without the connection. Each comes from another network, as in the siege. The processor
 // time includes that of all goroutines; the rest of the time of an operation is spent waiting.
 func BenchmarkFloodRequest(b *testing.B) {
 	gin.SetMode(gin.ReleaseMode)
 	c := config.Default()
-	c.DataDir, c.Listen, c.Registry.CheckpointCopy, c.Crawler.Enabled = filepath.Join(b.TempDir(), "data"), "", noCheckpointCopy, false
+	c.DataDir, c.Listen, c.Registry.CheckpointCopy = filepath.Join(b.TempDir(), "data"), "", noCheckpointCopy
 	c.Registry.NameServer, c.MinFreeBytes = "127.0.0.1:1", -1 // an error at once
 	s, err := Open(b.Context(), c, Environment{}, slog.New(slog.NewJSONHandler(io.Discard, nil)), nil)
 	if err != nil {
@@ -38,7 +38,7 @@ func BenchmarkFloodRequest(b *testing.B) {
 	}
 	ctx, cancel := context.WithCancel(b.Context())
 	ready, ended := make(chan struct{}), make(chan error, 1)
-	go func() { ended <- s.Run(ctx, nil, false, func() { close(ready) }) }()
+	go func() { ended <- s.Run(ctx, nil, true, func() { close(ready) }) }()
 	defer func() {
 		cancel()
 		if err := <-ended; err != nil {
@@ -79,10 +79,21 @@ func BenchmarkFloodRequest(b *testing.B) {
 		{"check-of-log", func() (int, string) { return f.send("GET", "/api/v1/audit/verify", "") }},
 		{"validation", func() (int, string) { return f.send("POST", "/api/v1/validate", floodDocument()) }},
 		{"opt-out", func() (int, string) { return f.send("POST", "/api/v1/services/"+floodHost()+"/opt-out", "{}") }},
+		{"foreign-did", func() (int, string) {
+			status, answer := f.send("GET", "/1.0/identifiers/did:wba:"+floodHost(), "")
+			if status == http.StatusBadGateway || status == http.StatusGatewayTimeout { // of the foreign host
+				status = http.StatusOK
+			}
+			return status, answer
+		}},
 		{"report", func() (int, string) {
 			return f.send("POST", "/api/v1/agents/"+f.agent()+"/reports", `{"reason":"spam","text":"x"}`)
 		}},
 		{"registration", f.register},
+		// The last one: the visits to the submitted hosts, which are counted, go on for a while.
+		{"submission", func() (int, string) {
+			return f.send("POST", "/api/v1/submissions", fmt.Sprintf(`{"hosts":[%q,%q,%q]}`, floodHost(), floodHost(), floodHost()))
+		}},
 	} {
 		b.Run(kind.name, func(b *testing.B) {
 			b.ReportAllocs()

@@ -387,14 +387,62 @@ func haltBefore(t *testing.T, retry time.Duration) *fixture {
 	t.Helper()
 	h := newFixture(t)
 	h.events(1, 0, 10)
+	h.reopenHalted(retry)
+	return h
+}
+
+// reopenHalted opens the log again and halts it. It then tries erasures again after a pause.
+func (h *fixture) reopenHalted(retry time.Duration) {
+	h.t.Helper()
 	h.shut()
 	if err := h.tryOpen(Options{}); err != nil {
-		t.Fatal(err)
+		h.t.Fatal(err)
 	}
 	h.log.retry = retry
 	h.log.Halt(CauseWitness, errors.New("a witness says otherwise"))
 	h.run()
-	return h
+}
+
+// TestErasureOfRecordAroundDamagedRow deletes a record with three leaves, the second of which
+// cannot be found: the others are erased, and the erasure is not complete until the row is repaired.
+func TestErasureOfRecordAroundDamagedRow(t *testing.T) {
+	t.Parallel()
+	h := newFixture(t)
+	key := eventKey(2, 0)
+	for n := range 3 {
+		h.events(1, n, n+1)
+		h.apply(store.Put(key, event(2, n).Value))
+	}
+	h.reopenHalted(time.Millisecond)
+	damage := func() { flip(t, filepath.Join(h.dir, "log", rowsFile), 3*rowBytes+20) }
+	damage()
+	seq, err := h.store.Apply(t.Context(), store.Delete(key))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int{2, 0} {
+		eventually(t, "a leaf that can be found is not erased", func() bool { return !h.hasContent(2, n) })
+	}
+	eventually(t, "the failed erasure is not noted", func() bool { return h.log.Status().Unerased == 1 })
+	if s := h.log.Status(); !errors.Is(s.EraseErr, tiles.ErrDamaged) || h.log.ErasedTo().Seq >= seq || !h.hasContent(2, 1) {
+		t.Errorf("meanwhile: %+v", s)
+	}
+	damage() // repairs it
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	if err := h.log.WaitErased(ctx, seq); err != nil || h.hasContent(2, 1) || !h.hasContent(1, 1) {
+		t.Errorf("after the repair: %v", err)
+	}
+	if err := h.log.Resume(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.log.WaitFor(t.Context(), seq); err != nil {
+		t.Fatal(err)
+	}
+	if r := h.check(); r.Erased != 3 || r.N != 7 {
+		t.Errorf("verified: %+v", r)
+	}
+	h.shut()
 }
 
 // TestDamagedContentIsErased deletes records whose content, or the hash of it, is damaged: it is

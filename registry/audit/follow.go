@@ -449,14 +449,16 @@ func (l *Log) leafOf(b *batch, r store.Record, place uint32) (leaf []byte, undec
 }
 
 // eraseKey takes the leaves of a record since its last deletion for erasure, and returns their
-// numbers. again is true if the record has not been written since its last deletion.
+// numbers. again is true if the record has not been written since its last deletion. A leaf that
+// cannot be read is the error; it does not keep the leaves before it.
 func (l *Log) eraseKey(b *batch, key string, place uint32) (erased []int64, again bool, err error) {
-	for leaf, err := range l.ofKey(b, key, place, true) {
+	for leaf, leafErr := range l.ofKey(b, key, place, true) {
 		switch {
-		case err != nil:
-			return nil, false, err
+		case leafErr != nil:
+			err = cmp.Or(err, leafErr)
+			continue
 		case leaf.flags&flagDeleted != 0:
-			return erased, len(erased) == 0, nil
+			return erased, len(erased) == 0, err
 		case leaf.index >= l.state.Size:
 			p := &b.leaves[leaf.index-l.state.Size]
 			p.row.flags |= flagErased
@@ -466,7 +468,7 @@ func (l *Log) eraseKey(b *batch, key string, place uint32) (erased []int64, agai
 		}
 		erased = append(erased, leaf.index)
 	}
-	return erased, false, nil
+	return erased, false, err
 }
 
 // A keyed leaf is a leaf of the requested key.
@@ -477,7 +479,8 @@ type keyed struct {
 }
 
 // ofKey yields the leaves of exactly the given key, newest first: those of the batch and then those
-// of the log. erasing means that it yields those with damaged content, too, and no hashes.
+// of the log. erasing means that it yields those with damaged content, too, and no hashes, and that
+// it continues after a damaged row, from the next older one of the same place.
 func (l *Log) ofKey(b *batch, key string, place uint32, erasing bool) iter.Seq2[keyed, error] {
 	return func(yield func(keyed, error) bool) {
 		at, _ := l.chains.chainHeads(place, 0)
@@ -490,11 +493,13 @@ func (l *Log) ofKey(b *batch, key string, place uint32, erasing bool) iter.Seq2[
 				wanted = key
 			}
 			leaf, name, before, err := l.keyedAt(b, at-1, place, wanted)
-			if err != nil {
-				yield(keyed{}, err)
-				return
-			}
-			if name == key && !yield(leaf, nil) {
+			switch {
+			case err != nil:
+				if !yield(keyed{}, err) || !erasing || !errors.Is(err, tiles.ErrDamaged) {
+					return
+				}
+				before = l.leaves.findBefore(at-1, place)
+			case name == key && !yield(leaf, nil):
 				return
 			}
 			at = before

@@ -112,6 +112,25 @@ func (l *leaves) readRow(index int64) (row, error) {
 	return r, nil
 }
 
+// findBefore returns the newest sound leaf before another one at a place of the table by key, plus
+// one, or 0. It is for a leaf whose row is damaged, and reads the rows before it.
+func (l *leaves) findBefore(index int64, place uint32) int64 {
+	const page = 1024
+	for index > 0 {
+		first := max(0, index-page)
+		b := make([]byte, (index-first)*rowBytes)
+		if err := readAt(l.rows, b, first*rowBytes); err != nil {
+			return 0
+		}
+		for ; index > first; index-- {
+			if r, sound := decodeRow(b[(index-1-first)*rowBytes:]); sound && r.keyHash%places == place%places {
+				return index
+			}
+		}
+	}
+	return 0
+}
+
 func (l *leaves) damagedRow(index int64) error {
 	return &tiles.DamagedError{File: l.rows.Name(), Problem: fmt.Sprintf("is damaged: the row of leaf %d does not match its checksum", index), Remedy: remedyRestore}
 }
