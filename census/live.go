@@ -168,7 +168,7 @@ func (l *Live) WaitFor(ctx context.Context, seq uint64) error {
 // applyBatch takes records in.
 func (l *Live) applyBatch(ctx context.Context, records []store.Record, _ store.Cursor) error {
 	var list []decoded
-	for _, r := range records {
+	for r := range follow.InTurns(records) {
 		d, ok, err := l.decodeChange(ctx, r)
 		if err != nil {
 			return err

@@ -207,7 +207,7 @@ const saveInterval = 20_000
 // applyBatch makes items of a batch of records and writes them together with the cursor.
 func (f *Feed) applyBatch(ctx context.Context, batch []store.Record, upTo store.Cursor) error {
 	p := &projection{feed: f, hosts: map[string]*hostState{}, items: map[uint64]*Item{}, removed: map[uint64]bool{}}
-	for _, r := range batch {
+	for r := range follow.InTurns(batch) {
 		if err := p.readRecord(ctx, r); err != nil {
 			return err
 		}

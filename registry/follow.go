@@ -25,7 +25,7 @@ func IgnoreContextEnd(ctx context.Context, err error) error {
 func (r *Registry) FollowAgents(ctx context.Context, p *follow.Position, rebuild func(context.Context) error, written func(agents []Agent) error) error {
 	apply := func(_ context.Context, batch []store.Record, _ store.Cursor) error {
 		var agents []Agent
-		for _, record := range batch {
+		for record := range follow.InTurns(batch) {
 			airID, ok := strings.CutPrefix(record.Key, store.AgentPrefix)
 			if !ok || strings.Contains(airID, "/") || record.Deleted {
 				continue

@@ -142,7 +142,7 @@ type change struct {
 // applyBatch reads records and updates the state.
 func (f *Follower) applyBatch(ctx context.Context, batch []store.Record, _ store.Cursor) error {
 	changes := make([]change, 0, len(batch))
-	for _, r := range batch {
+	for r := range follow.InTurns(batch) {
 		c, ok, err := f.readRecord(ctx, r)
 		if err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"runtime"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -81,7 +82,9 @@ func (s *Store) List(ctx context.Context, prefix, after string) iter.Seq2[store.
 				yield(store.Record{}, err)
 				return
 			}
-			from = next
+			if from = next; from != nil {
+				runtime.Gosched() // other goroutines need not wait for all pages
+			}
 		}
 	}
 }

@@ -3,6 +3,8 @@ package follow
 import (
 	"cmp"
 	"context"
+	"iter"
+	"runtime"
 	"time"
 
 	"gazetteer/store"
@@ -42,6 +44,7 @@ func ReadBatches(ctx context.Context, s store.Store, after store.Cursor, o Batch
 // sendRecords moves records from the log into the channel until ctx or the log ends.
 func sendRecords(ctx context.Context, s store.Store, after store.Cursor, damaged func(store.Record, error), records chan<- store.Record) error {
 	defer close(records)
+	sent := 0
 	for r, err := range s.Changes(ctx, after) {
 		switch {
 		case err != nil && damaged != nil && store.Damaged(r, err):
@@ -55,8 +58,30 @@ func sendRecords(ctx context.Context, s store.Store, after store.Cursor, damaged
 		case <-ctx.Done():
 			return nil
 		}
+		if sent++; sent%recordsPerTurn == 0 {
+			runtime.Gosched()
+		}
 	}
 	return nil
+}
+
+// recordsPerTurn is after how many records a follower lets other goroutines run. A few followers that
+// catch up after a start would otherwise keep a processor for 10 ms each in turn.
+const recordsPerTurn = 16
+
+// InTurns yields the records of a batch, and lets other goroutines run after every few of them. It is
+// for loops that hold no lock.
+func InTurns(batch []store.Record) iter.Seq[store.Record] {
+	return func(yield func(store.Record) bool) {
+		for i, r := range batch {
+			if i%recordsPerTurn == recordsPerTurn-1 {
+				runtime.Gosched()
+			}
+			if !yield(r) {
+				return
+			}
+		}
+	}
 }
 
 // applyBatches cuts the stream of records into batches until the channel is closed. The records

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -197,4 +199,33 @@ func TestReadBatchesEndsWithTheErrorOfTheLog(t *testing.T) {
 			t.Errorf("store closed: %v", err)
 		}
 	})
+}
+
+// TestRecordsInTurns checks that another goroutine runs while a single processor goes through a batch.
+func TestRecordsInTurns(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	const records = 6400
+	var turns atomic.Int64
+	end, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-end:
+				return
+			default:
+				turns.Add(1)
+				runtime.Gosched()
+			}
+		}
+	}()
+	var during int64
+	for range follow.InTurns(make([]store.Record, records)) {
+		during = turns.Load()
+	}
+	if during < records/64 {
+		t.Errorf("%d turns during a batch of %d records", during, records)
+	}
+	close(end)
+	<-ended
 }
