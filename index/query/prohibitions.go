@@ -292,7 +292,7 @@ const (
 	// NameWeight is the weight of a capitalized word that is not a service's name.
 	NameWeight = 0.35
 	// KnownNameWeight is the weight of a capitalized word that operations mention.
-	KnownNameWeight = 0.6
+	KnownNameWeight = 0.7
 )
 
 var (

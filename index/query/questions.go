@@ -20,7 +20,7 @@ var askedFor = []struct{ question, words string }{
 }
 
 // questionWeight is the weight of a word that a question implies.
-const questionWeight = 0.5
+const questionWeight = 0.6
 
 // essentialWeight is that of a word which only tells whether an operation answers: of the operations
 // that have it, most are about something else.

@@ -37,7 +37,7 @@ func newCentroid(sum []float32) Centroid {
 func (l *Lexicon) computeCentroids() []Centroid {
 	var texts []Centroid
 	for _, text := range wordvec.Samples() {
-		if m := l.EmbedForms(strings.Fields(text), nil); m.Scale > 0 {
+		if m := l.embedForms(strings.Fields(text), nil, samplePower); m.Scale > 0 {
 			texts = append(texts, Centroid{m, SignCodeOf(m.Vector)})
 		}
 	}

@@ -202,17 +202,28 @@ func NewEmbedding(sum []float32) Embedding {
 	return m
 }
 
-// EmbedForms returns the embedding of the words of a clause, given by their forms. A clause has few
-// words, and the one with the largest weight would dominate: each weight is raised to the power of
-// ¾.
+// lengthPower is the power of the length of a word's vector by which the word counts less in a clause. A
+// clause has few words, and the one with the longest vector would dominate. samplePower is that of the
+// samples of the centroids, which are stored.
+const (
+	lengthPower = 0.35
+	samplePower = 0.25
+)
+
+// EmbedForms returns the embedding of the words of a clause, given by their forms.
 func (l *Lexicon) EmbedForms(forms []string, weights []float32) Embedding {
+	return l.embedForms(forms, weights, lengthPower)
+}
+
+// embedForms is [Lexicon.EmbedForms] with a power of the lengths.
+func (l *Lexicon) embedForms(forms []string, weights []float32, power float64) Embedding {
 	sum := make([]float32, l.Table().Dim())
 	for i, form := range forms {
 		v := l.WordVector(form)
 		if v.Length == 0 {
 			continue
 		}
-		lighter := 1 / float32(math.Sqrt(math.Sqrt(float64(v.Length))))
+		lighter := float32(math.Pow(float64(v.Length), -power))
 		if weights != nil {
 			lighter *= weights[i]
 		}

@@ -406,7 +406,7 @@ const opposedFactor = 0.8
 
 // minMaximumShare keeps the best operation from counting as a full match if it has only a small
 // part of the request.
-const minMaximumShare = 0.4
+const minMaximumShare = 0.5
 
 // combineScores returns the score in its unit, 0 to 1, from an operation's share of the maximum
 // word score and from its cosine.

@@ -114,21 +114,10 @@ func readCollection(dir string) (*collection, error) {
 		sum.Write(text) // never fails
 		return eachLine(name, text, each)
 	}
-	if err := read(corpusFile, func(line []byte) error {
-		var r record
-		err := json.Unmarshal(line, &r)
-		c.records = append(c.records, r)
-		return err
-	}); err != nil {
+	if err := read(corpusFile, c.addRecord); err != nil {
 		return nil, err
 	}
-	if err := read(queriesFile, func(line []byte) error {
-		var q judgedQuery
-		err := json.Unmarshal(line, &q)
-		q.grades = map[string]int{}
-		c.queries = append(c.queries, q)
-		return err
-	}); err != nil {
+	if err := read(queriesFile, c.addQuery); err != nil {
 		return nil, err
 	}
 	if err := read(judgmentsFile, c.judge()); err != nil {
@@ -152,13 +141,36 @@ func (c *collection) readUnanswerable(dir string) error {
 	if err != nil {
 		return err
 	}
-	return eachLine(unanswerableFile, text, func(line []byte) error {
-		var q judgedQuery
-		err := json.Unmarshal(line, &q)
-		q.ID, q.Set = "unanswerable "+q.ID, c.records[0].Set
-		c.unanswerable = append(c.unanswerable, q)
+	if err := eachLine(unanswerableFile, text, c.addUnanswerable); err != nil {
 		return err
-	})
+	}
+	for i := range c.unanswerable {
+		c.unanswerable[i].Set = c.records[0].Set
+	}
+	return nil
+}
+
+// addRecord, addQuery and addUnanswerable add what a line has.
+func (c *collection) addRecord(line []byte) error {
+	var r record
+	err := json.Unmarshal(line, &r)
+	c.records = append(c.records, r)
+	return err
+}
+
+func (c *collection) addQuery(line []byte) error {
+	q := judgedQuery{grades: map[string]int{}}
+	err := json.Unmarshal(line, &q)
+	c.queries = append(c.queries, q)
+	return err
+}
+
+func (c *collection) addUnanswerable(line []byte) error {
+	var q judgedQuery
+	err := json.Unmarshal(line, &q)
+	q.ID = "unanswerable " + q.ID
+	c.unanswerable = append(c.unanswerable, q)
+	return err
 }
 
 // eachLine calls f with each line that is not empty.

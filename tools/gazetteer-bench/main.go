@@ -46,7 +46,7 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(newRelevance())
+	root.AddCommand(newRelevance(), newFit())
 	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(errOut)
