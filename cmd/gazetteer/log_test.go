@@ -14,6 +14,7 @@ import (
 
 	"gazetteer/internal/need"
 	"gazetteer/registry/audit"
+	"gazetteer/registry/audit/audittest"
 	"gazetteer/registry/audit/checkpoint"
 	"gazetteer/registry/audit/witness"
 	"gazetteer/store"
@@ -117,7 +118,7 @@ func newLog(dir string, leaves int) (l *audit.Log, closeAll func() error, err er
 			return nil, nil, err
 		}
 	}
-	return l, closeAll, l.Export(ctx, filepath.Join(dir, "export"))
+	return l, closeAll, audittest.WriteMirror(ctx, l.File, l.Head().N, filepath.Join(dir, "export"))
 }
 
 // keepsakes are what somebody keeps of a log: a proof, its leaf, and keys.
@@ -135,7 +136,7 @@ func keepsakes(ctx context.Context, l *audit.Log, dir string, key *checkpoint.Ke
 		return nil, err
 	}
 	defer w.Close()
-	server := httptest.NewServer(w.Handler())
+	server := httptest.NewServer(audittest.ServeWitness(w))
 	defer server.Close()
 	cosigner, err := checkpoint.NewVerifier(witnessKey.PublicWitness())
 	if err != nil {

@@ -29,7 +29,7 @@ func TestCosign(t *testing.T) {
 	servers := map[*checkpoint.Key]string{}
 	for _, k := range []*checkpoint.Key{key, other} {
 		w := audittest.OpenWitness(t, time.Now, filepath.Join(t.TempDir(), "w"), k, openKey(t, h.dir))
-		server := httptest.NewServer(w.Handler())
+		server := httptest.NewServer(audittest.ServeWitness(w))
 		t.Cleanup(server.Close)
 		servers[k] = server.URL
 	}
@@ -107,7 +107,7 @@ func TestCosignDuringGrowth(t *testing.T) {
 		before := overtake
 		overtake = func() {}
 		before()
-		w.Handler().ServeHTTP(answer, r)
+		audittest.ServeWitness(w).ServeHTTP(answer, r)
 	}))
 	defer server.Close()
 	cosign := func() error { return h.log.Cosign(t.Context(), server.Client(), server.URL, v) }

@@ -11,6 +11,7 @@ import (
 
 	"gazetteer/internal/teststore"
 	"gazetteer/registry/audit"
+	"gazetteer/registry/audit/audittest"
 	"gazetteer/registry/audit/checkpoint"
 	"gazetteer/registry/audit/witness"
 	"gazetteer/store"
@@ -40,7 +41,7 @@ func TestCosignersCosign(t *testing.T) {
 	w, err := witness.Open(t.Context(), witness.Options{Dir: filepath.Join(dir, "witness"), Key: other, Logs: []note.Verifier{logKey}})
 	must(err)
 	defer w.Close()
-	server := httptest.NewServer(w.Handler())
+	server := httptest.NewServer(audittest.ServeWitness(w))
 	defer server.Close()
 
 	cosigner, err := audit.ParseCosigner(other.PublicWitness() + " " + server.URL + "/")

@@ -178,16 +178,24 @@ func readCheckpoints(files []string, verifier note.Verifier) (kept []keptCheckpo
 		if err != nil {
 			return nil, err
 		}
-		c, n, err := checkpoint.Open(text, verifier)
+		c, err := readSigned(path, text, verifier)
 		if err != nil {
-			return nil, &tiles.DamagedError{File: path, Problem: "is damaged: " + err.Error(), Remedy: remedyCheckpoint}
+			return nil, err
 		}
-		if c.Origin != verifier.Name() {
-			return nil, &tiles.DamagedError{File: path, Problem: fmt.Sprintf("is of the log %q, not of %q", protocol.ClipBytes(c.Origin, checkpoint.MaxQuoted), verifier.Name()), Remedy: remedyOrigin}
-		}
-		// A checkpoint without our signature means that the key was changed. The tree must contain
-		// the checkpoint, which shows that it is ours.
-		kept = append(kept, keptCheckpoint{c, text, len(n.Sigs) > 0})
+		kept = append(kept, c)
 	}
 	return kept, nil
+}
+
+// readSigned reads a checkpoint of the log that the verifier names. One without a valid signature means
+// that the key was changed; the tree must contain it, which shows that it is ours.
+func readSigned(file string, text []byte, verifier note.Verifier) (keptCheckpoint, error) {
+	c, n, err := checkpoint.Open(text, verifier)
+	if err != nil {
+		return keptCheckpoint{}, &tiles.DamagedError{File: file, Problem: "is damaged: " + err.Error(), Remedy: remedyCheckpoint}
+	}
+	if c.Origin != verifier.Name() {
+		return keptCheckpoint{}, &tiles.DamagedError{File: file, Problem: fmt.Sprintf("is of the log %q, not of %q", protocol.ClipBytes(c.Origin, checkpoint.MaxQuoted), verifier.Name()), Remedy: remedyOrigin}
+	}
+	return keptCheckpoint{c, text, len(n.Sigs) > 0}, nil
 }

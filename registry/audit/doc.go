@@ -31,7 +31,7 @@
 //
 // # Files
 //
-//	key          public key, for those who verify ([Log.Export] writes it too)
+//	key          public key, for those who verify
 //	checkpoint   the last signed checkpoint, on disk before anybody gets it
 //	state        origin, cursor, size, secret of the salts, with a checksum
 //	hashes       every hash of the tree, in the order of tlog.StoredHashIndex

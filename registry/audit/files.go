@@ -3,7 +3,6 @@ package audit
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -64,8 +63,8 @@ func readTile(name string, size int64, hashes *hashes, leaves *leaves) ([]byte, 
 	return bundle, nil
 }
 
-// FilesIn reads the files of a log below a directory: an export of [Log.Export], a mirror, or the
-// log's own directory, even while it is in use.
+// FilesIn reads the files of a log below a directory: a mirror of it, or the log's own
+// directory, even while it is in use.
 func FilesIn(dir string) tiles.Files {
 	read := tiles.Dir(dir)
 	return func(ctx context.Context, name string) ([]byte, error) {
@@ -113,48 +112,6 @@ func tileOfLog(dir, name string) ([]byte, error) {
 	}
 	defer leaves.closeFiles()
 	return readTile(name, size, hashes, leaves)
-}
-
-// Export writes the current files of the log below a directory in the layout of C2SP tlog-tiles. It
-// creates the directory if it is missing. Any web server can serve the files, and [tiles.Verify]
-// checks them. Export writes the checkpoint last, so that a repeated export into a mirror never
-// announces missing files.
-func (l *Log) Export(ctx context.Context, dir string) error {
-	head, signed, err := l.newestHead()
-	if err != nil {
-		return err
-	}
-	for level := tiles.EntriesLevel; tiles.LevelSize(level, head.N) > 0; level++ {
-		for n := int64(0); n*tiles.Width < tiles.LevelSize(level, head.N); n++ {
-			name := tiles.Name(tiles.At(level, n, head.N))
-			content, err := l.File(ctx, name)
-			if err != nil {
-				return fmt.Errorf("export %s: %w", name, err)
-			}
-			if err := exportFile(dir, name, content); err != nil {
-				return fmt.Errorf("export %s: %w", name, err)
-			}
-		}
-	}
-	err = exportFile(dir, tiles.KeyFile, []byte(l.Key()+"\n"))
-	if err == nil {
-		err = exportFile(dir, tiles.CheckpointFile, signed)
-	}
-	if err != nil {
-		return fmt.Errorf("export the checkpoint: %w", err)
-	}
-	return nil
-}
-
-func exportFile(dir, name string, content []byte) error {
-	path := filepath.Join(dir, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	if err := os.WriteFile(path+newSuffix, content, 0o644); err != nil {
-		return err
-	}
-	return os.Rename(path+newSuffix, path)
 }
 
 // VerifyDir is [tiles.Verify] for a directory. It reads the own directory of a log more thoroughly,

@@ -17,7 +17,6 @@ import (
 
 	"gazetteer/internal/privatefile"
 	"gazetteer/internal/wait"
-	"gazetteer/protocol"
 	"gazetteer/registry/audit/checkpoint"
 	"gazetteer/registry/audit/tiles"
 	"gazetteer/store"
@@ -287,14 +286,11 @@ func (l *Log) createLog() (state, error) {
 // readKnown reads the checkpoints that are stored elsewhere.
 func (l *Log) readKnown() (known []keptCheckpoint, err error) {
 	for _, text := range l.known {
-		c, n, err := checkpoint.Open(text, l.key.Verifier())
+		c, err := readSigned("the checkpoint in the store", text, l.key.Verifier())
 		if err != nil {
-			return nil, &tiles.DamagedError{File: "the checkpoint in the store", Problem: "is damaged: " + err.Error(), Remedy: remedyCheckpoint}
+			return nil, err
 		}
-		if c.Origin != l.key.Name() {
-			return nil, &tiles.DamagedError{File: "the store", Problem: fmt.Sprintf("is of the log %q, not of %q", protocol.ClipBytes(c.Origin, checkpoint.MaxQuoted), l.key.Name()), Remedy: remedyOrigin}
-		}
-		known = append(known, keptCheckpoint{c, text, len(n.Sigs) > 0})
+		known = append(known, c)
 	}
 	return known, nil
 }

@@ -249,7 +249,7 @@ func TestTiles(t *testing.T) {
 	h.events(1, 0, 700)
 	leaves, roots := h.leavesAndRoots()
 	exported := t.TempDir()
-	if err := h.log.Export(t.Context(), exported); err != nil {
+	if err := audittest.WriteMirror(t.Context(), h.log.File, h.log.Head().N, exported); err != nil {
 		t.Fatal(err)
 	}
 	for name, files := range map[string]tiles.Files{"log": h.log.File, "directory": FilesIn(filepath.Join(h.dir, "log")), "export": FilesIn(exported)} {

@@ -24,9 +24,7 @@ type Status struct {
 	Undeclared int
 	Unerased   int
 	EraseErr   error
-	// Lock is the name of the witness that is the log's lock, "" for none; LockAnswered is the time
-	// of its last cosignature, zero for none since the start.
-	Lock         string
+	// LockAnswered is the time of the last cosignature of the lock, zero for none since the start.
 	LockAnswered time.Time
 }
 
@@ -50,9 +48,6 @@ func (l *Log) Status() Status {
 	if l.halt != nil {
 		h := *l.halt
 		s.Halt = &h
-	}
-	if l.lockWitness != nil {
-		s.Lock = l.lockWitness.Key.Name()
 	}
 	return s
 }

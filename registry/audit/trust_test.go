@@ -253,7 +253,7 @@ func (s *lockServer) cosigner(t *testing.T) *Cosigner {
 func newLock(t *testing.T, log *checkpoint.Key) *lockServer {
 	t.Helper()
 	s := &lockServer{key: audittest.NewKey(t, "lock.test")}
-	handler := audittest.OpenWitness(t, time.Now, t.TempDir(), s.key, log).Handler()
+	handler := audittest.ServeWitness(audittest.OpenWitness(t, time.Now, t.TempDir(), s.key, log))
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.silent.Load() {
 			w.WriteHeader(http.StatusBadGateway)

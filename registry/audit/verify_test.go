@@ -32,7 +32,7 @@ func TestVerifySources(t *testing.T) {
 	defer server.Close()
 	exported := filepath.Join(t.TempDir(), "export")
 	for range 2 {
-		if err := h.log.Export(t.Context(), exported); err != nil {
+		if err := audittest.WriteMirror(t.Context(), h.log.File, h.log.Head().N, exported); err != nil {
 			t.Fatal(err)
 		}
 		for name, files := range map[string]tiles.Files{
@@ -68,7 +68,7 @@ func TestVerifyTampered(t *testing.T) {
 	h.events(1, 10, 700)
 	h.apply(store.Delete(eventKey(1, 3)))
 	exported := filepath.Join(t.TempDir(), "export")
-	if err := h.log.Export(t.Context(), exported); err != nil {
+	if err := audittest.WriteMirror(t.Context(), h.log.File, h.log.Head().N, exported); err != nil {
 		t.Fatal(err)
 	}
 	h.shut()

@@ -3,13 +3,19 @@
 package audittest
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 	"time"
 
 	"gazetteer/registry/audit/checkpoint"
+	"gazetteer/registry/audit/tiles"
 	"gazetteer/registry/audit/witness"
 
 	"golang.org/x/mod/sumdb/tlog"
@@ -38,6 +44,54 @@ func OpenWitness(t testing.TB, now func() time.Time, dir string, key *checkpoint
 	}
 	t.Cleanup(func() { w.Close() })
 	return w
+}
+
+// ServeWitness returns a handler that answers each request as the address /witness/add-checkpoint of the
+// API does, but refuses in plain text.
+func ServeWitness(w *witness.Witness) http.Handler {
+	return http.HandlerFunc(func(answer http.ResponseWriter, r *http.Request) {
+		request, err := io.ReadAll(r.Body)
+		if err != nil {
+			http.Error(answer, err.Error(), http.StatusBadRequest)
+			return
+		}
+		line, err := w.Add(r.Context(), request)
+		switch e, refused := errors.AsType[*witness.Refusal](err); {
+		case refused && e.Status == http.StatusConflict:
+			answer.WriteHeader(e.Status)
+			fmt.Fprintf(answer, "%d\n", e.Size)
+		case refused:
+			http.Error(answer, e.Problem, e.Status)
+		case err != nil:
+			http.Error(answer, err.Error(), http.StatusInternalServerError)
+		default:
+			answer.Write(line)
+		}
+	})
+}
+
+// WriteMirror writes the files of a log of that size below a directory, in the layout of C2SP tlog-tiles.
+func WriteMirror(ctx context.Context, files tiles.Files, size int64, dir string) error {
+	names := []string{tiles.KeyFile, tiles.CheckpointFile}
+	for level := tiles.EntriesLevel; tiles.LevelSize(level, size) > 0; level++ {
+		for n := int64(0); n*tiles.Width < tiles.LevelSize(level, size); n++ {
+			names = append(names, tiles.Name(tiles.At(level, n, size)))
+		}
+	}
+	for _, name := range names {
+		content, err := files(ctx, name)
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err == nil {
+			err = os.MkdirAll(filepath.Dir(path), 0o755)
+		}
+		if err == nil {
+			err = os.WriteFile(path, content, 0o644)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // A Tree is the log of another registry: a tree of texts, and a key.

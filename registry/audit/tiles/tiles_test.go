@@ -1,4 +1,4 @@
-package tiles
+package tiles_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"gazetteer/registry/audit/audittest"
+	"gazetteer/registry/audit/tiles"
 
 	"golang.org/x/mod/sumdb/tlog"
 )
@@ -22,16 +23,16 @@ func TestTileNames(t *testing.T) {
 		width int
 	}{
 		{"tile/0/000", 0, 0, 256},
-		{"tile/entries/x001/x234/067", EntriesLevel, 1234067, 256},
+		{"tile/entries/x001/x234/067", tiles.EntriesLevel, 1234067, 256},
 		{"tile/63/999.p/1", 63, 999, 1},
-		{"tile/entries/000.p/255", EntriesLevel, 0, 255},
+		{"tile/entries/000.p/255", tiles.EntriesLevel, 0, 255},
 	}
 	for _, test := range tests {
-		tile := tlog.Tile{H: Height, L: test.level, N: test.n, W: test.width}
-		if got, ok := ParseName(test.name); !ok || got != tile {
+		tile := tlog.Tile{H: tiles.Height, L: test.level, N: test.n, W: test.width}
+		if got, ok := tiles.ParseName(test.name); !ok || got != tile {
 			t.Errorf("%s is read as %+v, %v", test.name, got, ok)
 		}
-		if got := Name(tile); got != test.name {
+		if got := tiles.Name(tile); got != test.name {
 			t.Errorf("%s is written as %s", test.name, got)
 		}
 	}
@@ -43,7 +44,7 @@ func TestTileNames(t *testing.T) {
 		"tile//000", "tile/0//000", "tile/0/000 ", "tile/0/../0/000", "tile/data/000", "tile/entries",
 		"tile/0/x999/x999/x999/x999/x999/x999/x999/999", "tile/٠/000", "tile/8/0/000",
 	} {
-		if tile, ok := ParseName(name); ok {
+		if tile, ok := tiles.ParseName(name); ok {
 			t.Errorf("%q is read as %+v", name, tile)
 		}
 	}
@@ -55,14 +56,14 @@ func FuzzTileName(f *testing.F) {
 		f.Add(name)
 	}
 	f.Fuzz(func(t *testing.T, name string) {
-		tile, ok := ParseName(name)
+		tile, ok := tiles.ParseName(name)
 		if !ok {
 			return
 		}
-		if tile.H != Height || tile.L < EntriesLevel || tile.L > 63 || tile.N < 0 || tile.W < 1 || tile.W > Width {
+		if tile.H != tiles.Height || tile.L < tiles.EntriesLevel || tile.L > 63 || tile.N < 0 || tile.W < 1 || tile.W > tiles.Width {
 			t.Fatalf("%q is read as %+v", name, tile)
 		}
-		if again := Name(tile); again != name {
+		if again := tiles.Name(tile); again != name {
 			t.Fatalf("%q is written as %q", name, again)
 		}
 	})
@@ -73,10 +74,10 @@ func FuzzBundle(f *testing.F) {
 	f.Add([]byte("\xff\xff"), 1)
 	f.Add([]byte{}, 0)
 	f.Fuzz(func(t *testing.T, bundle []byte, width int) {
-		if width < 0 || width > Width {
+		if width < 0 || width > tiles.Width {
 			return
 		}
-		leaves, err := SplitBundle(bundle, width)
+		leaves, err := tiles.SplitBundle(bundle, width)
 		if err != nil {
 			return
 		}
@@ -91,23 +92,23 @@ func FuzzBundle(f *testing.F) {
 }
 
 // filesOf returns the files of another registry's log, made by the tile code of tlog.
-func filesOf(s *audittest.Tree, size int64) Files {
+func filesOf(s *audittest.Tree, size int64) tiles.Files {
 	checkpoint := s.Grow(size, "leaf")
 	return func(_ context.Context, name string) ([]byte, error) {
-		if name == CheckpointFile {
+		if name == tiles.CheckpointFile {
 			return checkpoint, nil
 		}
-		tile, ok := ParseName(name)
+		tile, ok := tiles.ParseName(name)
 		if !ok {
-			return nil, ErrNoFile
+			return nil, tiles.ErrNoFile
 		}
-		if tile.L != EntriesLevel {
+		if tile.L != tiles.EntriesLevel {
 			return tlog.ReadTileData(tile, s)
 		}
 		var bundle []byte
 		for i := range int64(tile.W) {
-			leaf := []byte("leaf " + strconv.FormatInt(tile.N*Width+i, 10))
-			bundle = AppendLeaf(bundle, leaf)
+			leaf := []byte("leaf " + strconv.FormatInt(tile.N*tiles.Width+i, 10))
+			bundle = tiles.AppendLeaf(bundle, leaf)
 		}
 		return bundle, nil
 	}
@@ -117,7 +118,7 @@ func filesOf(s *audittest.Tree, size int64) Files {
 func TestVerifyOthers(t *testing.T) {
 	for _, size := range []int64{0, 1, 2, 255, 256, 257, 65535, 65536, 65537, 66000} {
 		s := audittest.NewTree(t, "other.example/log")
-		if r, err := Verify(t.Context(), filesOf(s, size), s.Key.Verifier()); err != nil || r.N != size {
+		if r, err := tiles.Verify(t.Context(), filesOf(s, size), s.Key.Verifier()); err != nil || r.N != size {
 			t.Errorf("%d leaves: %+v, %v", size, r, err)
 		}
 	}
@@ -128,11 +129,11 @@ func TestVerifyRewritten(t *testing.T) {
 	honest, rewritten := audittest.NewTree(t, "other.example/log"), audittest.NewTree(t, "other.example/log")
 	rewritten.Key = honest.Key
 	first, v := honest.Grow(10, "another leaf"), honest.Key.Verifier()
-	if _, err := Verify(t.Context(), filesOf(rewritten, 700), v); err != nil {
+	if _, err := tiles.Verify(t.Context(), filesOf(rewritten, 700), v); err != nil {
 		t.Fatalf("without an older checkpoint: %v", err)
 	}
-	_, err := Verify(t.Context(), filesOf(rewritten, 700), v, first)
-	if !errors.Is(err, ErrContradiction) || !strings.Contains(err.Error(), "older checkpoint 1") {
+	_, err := tiles.Verify(t.Context(), filesOf(rewritten, 700), v, first)
+	if !errors.Is(err, tiles.ErrContradiction) || !strings.Contains(err.Error(), "older checkpoint 1") {
 		t.Errorf("with an older checkpoint: %v", err)
 	}
 }
@@ -158,7 +159,7 @@ func TestRemoteAnswers(t *testing.T) {
 	}
 	for _, test := range tests {
 		server := httptest.NewServer(http.HandlerFunc(test.answer))
-		if _, err := Verify(t.Context(), Remote(server.Client(), server.URL), v); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := tiles.Verify(t.Context(), tiles.Remote(server.Client(), server.URL), v); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v", test.name, err)
 		}
 		server.Close()

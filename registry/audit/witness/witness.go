@@ -11,7 +11,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"maps"
@@ -366,33 +365,3 @@ func parseAdd(request []byte) (older int64, proof []tlog.Hash, signed []byte, er
 
 // MaxAdd is the maximum size of a request of [Witness.Add], in bytes.
 const MaxAdd = checkpoint.MaxSize + checkpoint.MaxHashes*64
-
-// Handler answers POST /add-checkpoint of C2SP tlog-witness, below a prefix that the caller strips.
-func (w *Witness) Handler() http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("POST /add-checkpoint", func(answer http.ResponseWriter, r *http.Request) {
-		request, err := io.ReadAll(http.MaxBytesReader(answer, r.Body, MaxAdd))
-		if err != nil {
-			http.Error(answer, fmt.Sprintf("the request could not be read; it has at most %d bytes", MaxAdd), http.StatusRequestEntityTooLarge)
-			return
-		}
-		line, err := w.Add(r.Context(), request)
-		var refusal *Refusal
-		switch {
-		case errors.As(err, &refusal) && refusal.Status == http.StatusConflict:
-			answer.Header().Set("Content-Type", "text/x.tlog.size")
-			answer.WriteHeader(refusal.Status)
-			fmt.Fprintf(answer, "%d\n", refusal.Size)
-		case errors.As(err, &refusal):
-			http.Error(answer, refusal.Problem, refusal.Status)
-		case r.Context().Err() != nil:
-		case err != nil:
-			w.log.Error("a checkpoint could not be cosigned", "error", err)
-			http.Error(answer, "the checkpoint could not be stored; the operator has been notified", http.StatusInternalServerError)
-		default:
-			answer.Header().Set("Content-Type", "text/plain; charset=utf-8")
-			answer.Write(line)
-		}
-	})
-	return mux
-}

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -229,45 +228,23 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-func TestHandler(t *testing.T) {
-	s, key := audittest.NewTree(t, "other.example/log"), audittest.NewKey(t, "witness.example/w1")
-	other := audittest.NewTree(t, "other.example/log")
+// TestContradictionIsLogged checks that the operator learns of a log that has signed two trees of one
+// size.
+func TestContradictionIsLogged(t *testing.T) {
+	s, other := audittest.NewTree(t, "other.example/log"), audittest.NewTree(t, "other.example/log")
 	other.Key = s.Key
-	said := &bytes.Buffer{}
-	w, err := witness.Open(t.Context(), witness.Options{Dir: filepath.Join(t.TempDir(), "w"), Key: key, Logs: []note.Verifier{s.Key.Verifier()}, Log: slog.New(slog.NewTextHandler(said, nil))})
+	logged := &bytes.Buffer{}
+	w, err := witness.Open(t.Context(), witness.Options{Dir: filepath.Join(t.TempDir(), "w"), Key: audittest.NewKey(t, "witness.example/w1"),
+		Logs: []note.Verifier{s.Key.Verifier()}, Log: slog.New(slog.NewTextHandler(logged, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	at5 := s.Grow(5, "a")
-	ask := func(method, path string, body []byte) *httptest.ResponseRecorder {
-		answer := httptest.NewRecorder()
-		w.Handler().ServeHTTP(answer, httptest.NewRequest(method, path, bytes.NewReader(body)))
-		return answer
+	if _, err := w.Add(t.Context(), s.Request(0, 5, s.Grow(5, "a"))); err != nil {
+		t.Fatal(err)
 	}
-	tests := []struct {
-		name, method, path string
-		body               []byte
-		status             int
-		kind, says         string
-	}{
-		{"the first", "POST", "/add-checkpoint", s.Request(0, 5, at5), 200, "text/plain; charset=utf-8", "\u2014 witness.example/w1 "},
-		{"where it stands", "POST", "/add-checkpoint", s.Request(0, 5, at5), 409, "text/x.tlog.size", "5\n"},
-		{"another tree", "POST", "/add-checkpoint", s.Request(5, 5, other.Grow(5, "b")), 409, "text/x.tlog.size", "5\n"},
-		{"noise", "POST", "/add-checkpoint", []byte("x"), 400, "text/plain; charset=utf-8", "no empty line"},
-		{"too much", "POST", "/add-checkpoint", make([]byte, 1<<20), 413, "text/plain; charset=utf-8", "at most"},
-		{"another log", "POST", "/add-checkpoint", []byte("old 0\n\nx\n1\n"), 404, "text/plain; charset=utf-8", "does not know"},
-		{"GET", "GET", "/add-checkpoint", nil, 405, "", ""},
-		{"another path", "POST", "/", nil, 404, "", ""},
-	}
-	for _, test := range tests {
-		answer := ask(test.method, test.path, test.body)
-		if answer.Code != test.status || test.kind != "" && answer.Header().Get("Content-Type") != test.kind || !strings.Contains(answer.Body.String(), test.says) {
-			t.Errorf("%s: %d %s %s", test.name, answer.Code, answer.Header().Get("Content-Type"), answer.Body)
-		}
-	}
-	if !strings.Contains(said.String(), "a log has signed two trees of one size") {
-		t.Errorf("the operator is told %s", said)
+	if _, err := w.Add(t.Context(), s.Request(5, 5, other.Grow(5, "b"))); err == nil || !strings.Contains(logged.String(), "a log has signed two trees of one size") {
+		t.Errorf("%v, logged: %s", err, logged)
 	}
 }
 
