@@ -488,22 +488,12 @@ func (c *Config) setKey(key, value string) error {
 }
 
 func fieldByTag(t reflect.Type, name string) (reflect.StructField, bool) {
-	for f := range reflectFields(t) {
+	for f := range t.Fields() {
 		if f.Tag.Get("toml") == name {
 			return f, true
 		}
 	}
 	return reflect.StructField{}, false
-}
-
-func reflectFields(t reflect.Type) func(func(reflect.StructField) bool) {
-	return func(yield func(reflect.StructField) bool) {
-		for i := range t.NumField() {
-			if !yield(t.Field(i)) {
-				return
-			}
-		}
-	}
 }
 
 func setValue(v reflect.Value, text string) error {

@@ -57,7 +57,7 @@ func describeUnknownKey(key string) error {
 // listKeys returns the name of every key below a table.
 func listKeys(table reflect.Type, prefix string) []string {
 	var keys []string
-	for f := range reflectFields(table) {
+	for f := range table.Fields() {
 		name := prefix + f.Tag.Get("toml")
 		if f.Type.Kind() == reflect.Struct {
 			keys = append(keys, listKeys(f.Type, name+".")...)
