@@ -213,13 +213,7 @@ func appendTurn(turns []Turn, r turnRecord) []Turn {
 }
 
 // decodeRecord reads a stored record. Records are our own, so a text that is not a record is damage.
-func decodeRecord(text []byte, into any) error {
-	return json.Unmarshal(text, into)
-}
-
-// decodeStandardRecord is decodeRecord for records with texts in base64 and other forms of
-// encoding/json.
-func decodeStandardRecord(text []byte, into any) error { return jsonv1.Unmarshal(text, into) }
+func decodeRecord(text []byte, into any) error { return json.Unmarshal(text, into) }
 
 // blockRecord is the part of a crawler.Block that the census reads.
 type blockRecord struct {

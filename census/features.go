@@ -12,6 +12,7 @@ import (
 	"gazetteer/fetch"
 	"gazetteer/internal/nearest"
 	"gazetteer/lint/format"
+	"gazetteer/protocol"
 )
 
 // A Feature is a property of a host, in a family of similar properties. A figure counts the hosts
@@ -245,11 +246,7 @@ const maxValue = 120
 // valueOf returns an untrusted text as a value: without characters that addresses cannot contain or
 // that hide text.
 func valueOf(text string) string {
-	text = format.Visible(text)
-	if r := []rune(text); len(r) > maxValue {
-		text = string(r[:maxValue-1]) + "…"
-	}
-	return text
+	return protocol.ClipRunes(format.Visible(text), maxValue)
 }
 
 // joinKinds names the formats of a host together: "ai+agis".

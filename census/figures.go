@@ -268,10 +268,7 @@ func (b *figureBuilder) addHistory(added time.Time, spans []Span, versions []Ver
 
 // addAgent counts a registered agent.
 func (b *figureBuilder) addAgent(a *registry.Agent) {
-	if a.Created.After(b.f.At) {
-		return
-	}
-	if a.Status != registry.Active {
+	if a.Created.After(b.f.At) || a.Status != registry.Active {
 		return
 	}
 	b.f.Agents.Active++

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"io/fs"
 	"maps"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"gazetteer/internal/privatefile"
 	"gazetteer/registry"
 	"gazetteer/store"
 )
@@ -129,7 +131,7 @@ func Write(ctx context.Context, o Options) (r Result, err error) {
 	}
 	r = Result{Dir: o.Dir, At: w.at, Hosts: figures.Hosts, Services: figures.Services, Documents: figures.Documents, Files: len(w.sums) + 1, Bytes: w.bytes}
 	r.TookMS = float64(time.Since(begun).Microseconds()) / 1000
-	return r, syncDir(filepath.Dir(o.Dir))
+	return r, privatefile.SyncDir(filepath.Dir(o.Dir))
 }
 
 // folderWriter writes the files of a folder.
@@ -147,9 +149,7 @@ type sumFile struct {
 	name string
 	file *os.File
 	*bufio.Writer
-	hash io.Writer
-	sum  func() string
-	n    int64
+	sum hash.Hash
 }
 
 // makePublicDir makes a directory that anyone may read, whatever the umask is: a census is made to
@@ -169,29 +169,20 @@ func (w *folderWriter) createFile(name string) (*sumFile, error) {
 	if err := file.Chmod(0o644); err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
-	hash := sha256.New()
-	f := &sumFile{w: w, name: name, file: file, hash: hash, sum: func() string { return hex.EncodeToString(hash.Sum(nil)) }}
-	f.Writer = bufio.NewWriterSize(writerFunc(f.writeThrough), 1<<16)
-	return f, nil
-}
-
-type writerFunc func([]byte) (int, error)
-
-func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
-
-func (f *sumFile) writeThrough(p []byte) (int, error) {
-	f.hash.Write(p)
-	n, err := f.file.Write(p)
-	f.n += int64(n)
-	return n, err
+	sum := sha256.New()
+	return &sumFile{w, name, file, bufio.NewWriterSize(io.MultiWriter(sum, file), 1<<16), sum}, nil
 }
 
 // closeSynced writes the buffered data, syncs the file and records its checksum.
 func (f *sumFile) closeSynced() error {
-	err := errors.Join(f.Flush(), f.file.Sync(), f.file.Close())
-	f.w.sums[f.name] = f.sum()
-	f.w.bytes += f.n
-	return err
+	err := errors.Join(f.Flush(), f.file.Sync())
+	info, statErr := f.file.Stat()
+	if err = errors.Join(err, statErr, f.file.Close()); err != nil {
+		return err
+	}
+	f.w.sums[f.name] = hex.EncodeToString(f.sum.Sum(nil))
+	f.w.bytes += info.Size()
+	return nil
 }
 
 // writeFile writes a whole file.
@@ -315,7 +306,7 @@ func (w *folderWriter) writeReport(f *Figures) error {
 		return err
 	}
 	for _, dir := range []string{"data", "plots", ""} {
-		if err := syncDir(filepath.Join(w.dir, dir)); err != nil {
+		if err := privatefile.SyncDir(filepath.Join(w.dir, dir)); err != nil {
 			return err
 		}
 	}
@@ -358,13 +349,4 @@ func (w *folderWriter) writeSeries(f *Figures) error {
 		}
 	}
 	return errors.Join(packed.Close(), file.closeSynced())
-}
-
-// syncDir makes the names in a folder durable.
-func syncDir(path string) error {
-	dir, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
 }

@@ -17,6 +17,7 @@ import (
 	"gazetteer/conformance"
 	"gazetteer/internal/fakestore"
 	"gazetteer/internal/teststore"
+	"gazetteer/internal/wait"
 	"gazetteer/store"
 	"gazetteer/store/boltstore"
 )
@@ -281,4 +282,27 @@ func BenchmarkLive(b *testing.B) {
 			}
 		}
 	})
+}
+
+// TestRefreshWithClockAhead checks that the figures are refreshed although the clock of the figures is
+// ahead of that of the machine.
+func TestRefreshWithClockAhead(t *testing.T) {
+	s := teststore.New(t)
+	ahead := time.Now().AddDate(1, 0, 0)
+	l := census.OpenLive(census.LiveOptions{Store: s, Now: func() time.Time { return ahead }})
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ended := make(chan error, 1)
+	go func() { ended <- l.Run(ctx) }()
+	if _, err := s.Apply(ctx, store.Put(store.HostKey("a.test"), []byte(`{"name":"a.test"}`))); err != nil {
+		t.Fatal(err)
+	}
+	for l.Stats().Hosts == 0 && wait.For(ctx, 10*time.Millisecond) == nil {
+	}
+	if n := l.Stats().Hosts; n != 1 {
+		t.Errorf("the figures have %d hosts", n)
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
 }

@@ -118,7 +118,7 @@ func (l *Live) decodeChange(ctx context.Context, r store.Record) (d decoded, ok 
 			return d, false, nil
 		}
 		d.agent = new(registry.Agent)
-		d.deleted = decodeStandardRecord(r.Value, d.agent) != nil
+		d.deleted = r.Decode(d.agent) != nil
 	case store.BlockPrefix:
 		d.block = new(blockRecord)
 		_ = decodeRecord(r.Value, d.block) // a damaged reason does not lift the block

@@ -53,7 +53,7 @@ type Recent struct {
 func (l *Live) refreshRegularly(ctx context.Context) {
 	tick := time.NewTicker(refreshPause / 2)
 	defer tick.Stop()
-	next := l.o.Now()
+	var next time.Time // by the clock of the machine, whatever the one of the figures shows
 	for {
 		select {
 		case <-ctx.Done():
@@ -148,10 +148,7 @@ func (l *Live) computeStats(at time.Time, observed []uint32) (*Stats, map[uint32
 	operations := make([]int, len(l.names)) // of verbs
 	since := at.Add(-changeWindow)
 	s := &Stats{Cursor: l.position.Cursor()}
-	test := roaring.New()
-	if n, known := l.features[Feature{"category", testCategory}]; known {
-		test = l.hosts[n]
-	}
+	test := l.hostsWith(Feature{"category", testCategory})
 	for id, h := range l.rows {
 		if !h.Known {
 			continue

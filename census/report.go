@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"gazetteer/lint/format"
+	"gazetteer/protocol"
 	"gazetteer/web/plot"
 )
 
@@ -18,11 +19,7 @@ const maxCellText = 80
 
 // clipText shortens a text that is shown.
 func clipText(text string) string {
-	text = format.Visible(text)
-	if r := []rune(text); len(r) > maxCellText {
-		return string(r[:maxCellText-1]) + "…"
-	}
-	return text
+	return protocol.ClipRunes(format.Visible(text), maxCellText)
 }
 
 // markdownEscapes are the characters that mean something in Markdown.
@@ -97,17 +94,19 @@ func describeRest(t Table) string {
 }
 
 // htmlPage is census.html, which needs no other file.
-var htmlPage = template.Must(template.New("census").Parse(`<!doctype html>
+var htmlPage = template.Must(template.New("census").Funcs(template.FuncMap{
+	"plain": func(text string) string { return strings.ReplaceAll(text, "`", "") }, "rows": sampleRows, "clip": clipText, "rest": describeRest,
+}).Parse(`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'">
 <title>{{.Title}}</title><style>{{.Style}}</style></head><body><main>
 <h1>{{.Title}}</h1><p>{{.History}} <a href="METHOD.md">METHOD.md</a> defines every figure; <a href="data/">data</a> has what they are counted from.</p>
 <nav aria-label="Tables"><ul>{{range .Tables}}<li><a href="#{{.Name}}">{{.Title}}</a></li>{{end}}</ul></nav>
-{{range .Tables}}<section id="{{.Name}}"><h2>{{.Title}}</h2><p class="definition">{{.Definition}}</p>
-{{if .SVG}}<figure role="region" aria-label="Plot of {{.Title}}" tabindex="0">{{.SVG}}</figure>{{end}}
+{{range .Tables}}<section id="{{.Name}}"><h2>{{.Title}}</h2><p class="definition">{{plain .Definition}}</p>
+{{if .Chart}}<figure role="region" aria-label="Plot of {{.Title}}" tabindex="0">{{.Chart.SVG}}</figure>{{end}}
 {{if .Rows}}<div class="scrolls" role="region" aria-label="Figures of {{.Title}}" tabindex="0"><table><thead><tr>{{range $i, $c := .Columns}}<th scope="col"{{if $i}} class="number"{{end}}>{{$c}}</th>{{end}}</tr></thead><tbody>
-{{range .Rows}}<tr>{{range $i, $c := .}}{{if $i}}<td class="number">{{$c}}</td>{{else}}<th scope="row"><bdi>{{$c}}</bdi></th>{{end}}{{end}}</tr>
-{{end}}</tbody></table></div><p class="rest">{{.Rest}} <a href="data/{{.Name}}.csv">Open it</a></p>{{else}}<p>Nothing to count.</p>{{end}}</section>
+{{range rows .}}<tr>{{range $i, $c := .Cells}}{{if $i}}<td class="number">{{clip $c}}</td>{{else}}<th scope="row"><bdi>{{clip $c}}</bdi></th>{{end}}{{end}}</tr>
+{{end}}</tbody></table></div><p class="rest">{{rest .}} <a href="data/{{.Name}}.csv">Open it</a></p>{{else}}<p>Nothing to count.</p>{{end}}</section>
 {{end}}</main></body></html>
 `))
 
@@ -125,34 +124,15 @@ thead th{font-weight:600;overflow-wrap:normal}tbody th{min-width:5.5rem}td.numbe
 @media print{:root{--ground:#fff;--ink:#000;--soft:#333;--line:#bbb;--accent:#000}main{max-width:none;padding:0}nav{display:none}figure{break-inside:avoid}figure svg{max-width:22rem}.scrolls{overflow:visible}table{font-size:.7rem}.number{padding-left:.25rem;overflow-wrap:normal}thead th,thead .number{overflow-wrap:anywhere}}
 `
 
-type htmlTable struct {
-	Name, Title, Definition, Rest string
-	SVG                           template.HTML
-	Columns                       []string
-	Rows                          [][]string
-}
-
 // renderHTML writes census.html.
 func renderHTML(f *Figures, tables []Table) (string, error) {
 	data := struct {
 		Title, History string
 		Style          template.CSS
-		Tables         []htmlTable
+		Tables         []Table
 	}{titleOf(f), describeHistory(f), template.CSS(htmlStyle), nil}
 	for _, t := range tables {
-		t = t.OnPage()
-		h := htmlTable{Name: t.Name, Title: t.Title, Definition: strings.ReplaceAll(t.Definition, "`", ""), Rest: describeRest(t), Columns: t.Columns}
-		if t.Chart != nil {
-			h.SVG = t.Chart.SVG()
-		}
-		for _, row := range sampleRows(t) {
-			var texts []string
-			for _, c := range row.Cells {
-				texts = append(texts, clipText(c))
-			}
-			h.Rows = append(h.Rows, texts)
-		}
-		data.Tables = append(data.Tables, h)
+		data.Tables = append(data.Tables, t.OnPage())
 	}
 	var b strings.Builder
 	err := htmlPage.Execute(&b, data)

@@ -276,11 +276,7 @@ func (w *walker) readFacts(ctx context.Context, r *hostRecords) (facts *Facts, d
 		h.Turns = appendTurn(h.Turns, turn)
 	}
 	h.Turns = slices.DeleteFunc(h.Turns, func(t Turn) bool { return t.At.After(w.at) })
-	bad, err := w.readVersions(r, h)
-	if err != nil {
-		return nil, 0, err
-	}
-	damaged += bad
+	damaged += w.readVersions(r, h)
 	if h.Added.After(w.at) {
 		// A clock that went back: what was recorded before the host was added counts.
 		if len(h.Turns) == 0 && len(h.Versions) == 0 {
@@ -293,7 +289,7 @@ func (w *walker) readFacts(ctx context.Context, r *hostRecords) (facts *Facts, d
 			h.Added = h.Versions[0].Seen
 		}
 	}
-	bad, err = w.readDocuments(ctx, r, h)
+	bad, err := w.readDocuments(ctx, r, h)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -324,7 +320,7 @@ func (w *walker) readFacts(ctx context.Context, r *hostRecords) (facts *Facts, d
 }
 
 // readVersions reads the versions up to the date.
-func (w *walker) readVersions(r *hostRecords, h *Facts) (damaged int, err error) {
+func (w *walker) readVersions(r *hostRecords, h *Facts) (damaged int) {
 	kind := ""
 	for _, v := range r.versions {
 		parts := strings.Split(v.Key, "/") // ver/{rev}/{kind}/{time}-{digest}
@@ -345,7 +341,7 @@ func (w *walker) readVersions(r *hostRecords, h *Facts) (damaged int, err error)
 		h.Versions = append(h.Versions, Version{Kind: parts[2], Seen: at, Digest: digest, Bytes: record.Size, Level: record.Level, First: parts[2] != kind, url: record.URL})
 		kind = parts[2]
 	}
-	return damaged, nil
+	return damaged
 }
 
 // readDocuments finds the documents that the host published at the date: the current ones, or their
@@ -458,7 +454,7 @@ func (w *walker) walkAgents(ctx context.Context, each func(*registry.Agent)) (da
 			continue // an entry of a history
 		}
 		var a registry.Agent
-		if err != nil || decodeStandardRecord(r.Value, &a) != nil {
+		if err != nil || r.Decode(&a) != nil {
 			damaged++
 			continue
 		}
