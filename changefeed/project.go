@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -192,7 +193,7 @@ func (p *projection) placeChange(position uint64, item *Item, d *documentState, 
 	}
 	change.Position = position
 	d.addRecentChange(change)
-	if p.mergeVisit(position, item) {
+	if p.mergeVisit(item) {
 		return nil
 	}
 	item.ID = nameItem(string(item.Kind), item.Host, string(item.Documents[0]), digest, item.At.UTC().Format(time.RFC3339Nano))
@@ -235,7 +236,7 @@ func (p *projection) itemAt(position uint64) (*Item, error) {
 
 // mergeVisit adds the second document of a visit to the item of the first, so that the appearance,
 // removal or return of a host is one item.
-func (p *projection) mergeVisit(position uint64, item *Item) bool {
+func (p *projection) mergeVisit(item *Item) bool {
 	for at, first := range p.items {
 		if first.Host != item.Host || len(first.Documents) == 0 || item.At.Sub(first.At).Abs() > time.Minute {
 			continue
@@ -491,12 +492,7 @@ func (p *projection) applyTo(all *postings) {
 	for position, terms := range p.terms {
 		all.remove(position, terms)
 	}
-	positions := make([]uint64, 0, len(p.items))
-	for position := range p.items {
-		positions = append(positions, position)
-	}
-	slices.Sort(positions)
-	for _, position := range positions {
+	for _, position := range slices.Sorted(maps.Keys(p.items)) {
 		all.add(position, p.items[position].listTerms())
 	}
 	all.dropDeadPositions()

@@ -253,10 +253,7 @@ func (r *joinCall) addLocalAgent(out *Joined, host, airID string, m *member, lin
 	document := r.j.o.Registry.DIDDocument(m.agent)
 	a := ServingAgent{Contact: ContactOf(document), Name: m.agent.Name, Handle: m.agent.Handle, Links: links, UpdatedAt: m.agent.Updated}
 	if a.Key != nil {
-		a.Key.Since = m.agent.Created
-		if !m.agent.KeySince.IsZero() {
-			a.Key.Since = m.agent.KeySince
-		}
+		a.Key.Since = m.agent.CurrentKeySince()
 	}
 	a.rankLinks()
 	meets := func(name string) bool {

@@ -282,7 +282,7 @@ func (s *messageStore) Commit(ctx context.Context, e a2a.ReplayEntry, _ string, 
 		if state, err = s.mailbox.putSeen(tx, e); err != nil || state != a2a.Fresh {
 			return endWithoutWrite(err, nil)
 		}
-		if _, err := applyMessage(tx, s.message); err != nil {
+		if err := applyMessage(tx, s.message); err != nil {
 			return err
 		}
 		return putMessage(tx, s.message)

@@ -63,7 +63,7 @@ func (m *Mailbox) beginSending(ctx context.Context, message a2a.Message, o a2aht
 		if refused, err := checkThread(tx.reading(), out); refused != nil || err != nil {
 			return endWithoutWrite(err, refused)
 		}
-		if _, err := applyMessage(tx, &out); err != nil {
+		if err := applyMessage(tx, &out); err != nil {
 			return err
 		}
 		return putMessage(tx, &out)

@@ -50,18 +50,17 @@ func writeThread(tx writing, info ThreadInfo) error {
 }
 
 // applyMessage advances the thread of a message that is about to be stored, and notes in the message
-// the state or the refusal that results. The refusal is returned too.
-func applyMessage(tx writing, m *Message) (*a2a.Refusal, error) {
+// the state or the refusal that results.
+func applyMessage(tx writing, m *Message) error {
 	info, err := readThread(tx.reading(), m.ThreadID)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	refused := advance(&info, m)
-	if refused == nil || info.Peer == "" { // a stranger's message does not change whom the thread is with
+	if refused := advance(&info, m); refused == nil || info.Peer == "" { // a stranger's message does not change whom the thread is with
 		info.Peer = m.Peer()
 	}
 	info.Messages, info.Last = info.Messages+1, m.Stored
-	return refused, writeThread(tx, info)
+	return writeThread(tx, info)
 }
 
 // advance applies a message to a thread.

@@ -69,9 +69,7 @@ func (e *Collector) ProveDomain(ctx context.Context, airID, domain string, who r
 		}
 		i := slices.IndexFunc(c.Agent.Domains, func(d registry.Domain) bool { return d.Name == name })
 		switch {
-		case i >= 0 && c.Agent.Domains[i].Withdrawn.IsZero():
-			// A repeated request: only the check below is new.
-			return c.AddEntry(registry.HistoryEntry{Event: registry.EventDomain, Actor: registry.ActorOwner, Fields: []string{"domains"}, Authority: authority})
+		case i >= 0 && c.Agent.Domains[i].Withdrawn.IsZero(): // a repeated request: only the check below is new
 		case i >= 0:
 			c.Agent.Domains[i] = registry.Domain{Name: name, Requested: c.Now}
 		case len(c.Agent.Domains) >= registry.MaxDomains:

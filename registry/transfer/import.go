@@ -163,13 +163,10 @@ func (x *parsedExport) readHead(text []byte) error {
 // storedEntry returns the stored form of an entry: as it was exported, but without texts of an
 // attestation, which could not be erased together with the attester.
 func storedEntry(exported []byte, e registry.HistoryEntry) ([]byte, error) {
-	if e.Attestation == nil {
+	if e.Attestation == nil || *e.Attestation == e.Attestation.WithoutTexts() {
 		return bytes.Clone(exported), nil
 	}
 	named := e.Attestation.WithoutTexts()
-	if *e.Attestation == named {
-		return bytes.Clone(exported), nil
-	}
 	e.Attestation = &named
 	value, err := json.Marshal(e)
 	if err != nil {

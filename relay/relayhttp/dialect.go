@@ -155,26 +155,24 @@ func refusalOf(err error) (e relay.Refusal, airID string) {
 // checkDeployed refuses what the reference refuses with its own codes, before the rules of the
 // draft apply.
 func checkDeployed(text []byte) error {
-	refuse := func(code, detail string) error {
-		return &relay.Refusal{Status: http.StatusBadRequest, Reason: a2a.ErrorBadRequest, Code: code, Detail: detail}
-	}
 	var in struct {
 		ID   any `json:"id"`
 		From any `json:"from"`
 	}
 	err := json.Unmarshal(text, &in)
 	if e, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return &relay.Refusal{Status: http.StatusBadRequest, Reason: a2a.ErrorBadRequest, Code: "invalid_json", Detail: "Envelope body is not valid JSON",
-			Cause: fmt.Sprintf("%v, at byte %d", e, e.Offset)}
+		refused := refuseRequest("invalid_json", "Envelope body is not valid JSON")
+		refused.Cause = fmt.Sprintf("%v, at byte %d", e, e.Offset)
+		return refused
 	}
 	if err != nil {
 		return nil // no object: the rules of the draft say so
 	}
 	if _, ok := in.ID.(string); !ok {
-		return refuse("missing_id", "Envelope must include a string `id` field (the envelope's UUID per spec §4)")
+		return refuseRequest("missing_id", "Envelope must include a string `id` field (the envelope's UUID per spec §4)")
 	}
 	if _, ok := in.From.(string); !ok {
-		return refuse("missing_from", "Envelope must include a string `from` field (sender DID)")
+		return refuseRequest("missing_from", "Envelope must include a string `from` field (sender DID)")
 	}
 	return nil
 }

@@ -135,7 +135,7 @@ func (h *Handler) pushEnvelope(w http.ResponseWriter, r *http.Request) {
 	d := dialect{draft: r.Header.Get(a2ahttp.VersionHeader) != ""}
 	text, err := readBody(w, r, "Envelope", a2a.MaxEnvelope)
 	if err == nil && len(text) == 0 {
-		err = &relay.Refusal{Status: http.StatusBadRequest, Reason: a2a.ErrorBadRequest, Code: "empty_body", Detail: "Envelope body is empty"}
+		err = refuseRequest("empty_body", "Envelope body is empty")
 	}
 	if err == nil && !d.draft {
 		err = checkDeployed(text)
@@ -249,9 +249,14 @@ func refuseSlots(err error) error {
 	return err
 }
 
+// refuseRequest refuses a request that is not formed as it must be.
+func refuseRequest(code, detail string) *relay.Refusal {
+	return &relay.Refusal{Status: http.StatusBadRequest, Reason: a2a.ErrorBadRequest, Code: code, Detail: detail}
+}
+
 func readPullQuery(q url.Values) (after uint64, limit int, wait time.Duration, err error) {
 	bad := func(name, want string) error {
-		return &relay.Refusal{Status: http.StatusBadRequest, Reason: a2a.ErrorBadRequest, Code: "invalid_" + name, Detail: name + " must be " + want}
+		return refuseRequest("invalid_"+name, name+" must be "+want)
 	}
 	limit = defaultPage
 	if text := q.Get("since"); text != "" {
@@ -302,29 +307,26 @@ func (h *Handler) acknowledgeMail(w http.ResponseWriter, r *http.Request, d dial
 
 // readIDs reads {"envelope_ids": ["…"]}, with the codes of the reference.
 func readIDs(body []byte) ([]string, error) {
-	refuse := func(code, detail string) error {
-		return &relay.Refusal{Status: http.StatusBadRequest, Reason: a2a.ErrorBadRequest, Code: code, Detail: detail}
-	}
 	var in struct {
 		IDs []any `json:"envelope_ids"`
 	}
 	if err := json.Unmarshal(body, &in); err != nil {
 		if _, wrong := errors.AsType[*json.UnmarshalTypeError](err); wrong {
-			return nil, refuse("missing_envelope_ids", "Body must include non-empty array `envelope_ids`")
+			return nil, refuseRequest("missing_envelope_ids", "Body must include non-empty array `envelope_ids`")
 		}
-		return nil, refuse("invalid_json", "Ack body must be JSON")
+		return nil, refuseRequest("invalid_json", "Ack body must be JSON")
 	}
 	switch {
 	case len(in.IDs) == 0:
-		return nil, refuse("missing_envelope_ids", "Body must include non-empty array `envelope_ids`")
+		return nil, refuseRequest("missing_envelope_ids", "Body must include non-empty array `envelope_ids`")
 	case len(in.IDs) > relay.MaxAcknowledge:
-		return nil, refuse("too_many_acks", fmt.Sprintf("Maximum %d envelope_ids per ack request", relay.MaxAcknowledge))
+		return nil, refuseRequest("too_many_acks", fmt.Sprintf("Maximum %d envelope_ids per ack request", relay.MaxAcknowledge))
 	}
 	ids := make([]string, len(in.IDs))
 	for i, id := range in.IDs {
 		text, ok := id.(string)
 		if !ok {
-			return nil, refuse("invalid_envelope_id_type", "All envelope_ids must be strings")
+			return nil, refuseRequest("invalid_envelope_id_type", "All envelope_ids must be strings")
 		}
 		ids[i] = text
 	}

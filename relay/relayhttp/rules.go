@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"gazetteer/protocol/a2a"
 	"gazetteer/protocol/httpsig"
 	"gazetteer/relay"
 )
@@ -63,8 +62,7 @@ func readRules(body []byte) (relay.Rules, error) {
 	decoder := json.NewDecoder(strings.NewReader(string(body)))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&in); err != nil || decoder.More() {
-		return relay.Rules{}, &relay.Refusal{Status: http.StatusBadRequest, Reason: a2a.ErrorBadRequest, Code: "invalid_rules",
-			Detail: `the body must be one object with the members "allow", "block" and "wake_url"`}
+		return relay.Rules{}, refuseRequest("invalid_rules", `the body must be one object with the members "allow", "block" and "wake_url"`)
 	}
 	return relay.Rules{Allow: in.Allow, Block: in.Block, WakeURL: in.WakeURL}, nil
 }

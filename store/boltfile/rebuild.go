@@ -266,13 +266,11 @@ func (f *File) fillCopy(ctx context.Context, c *Copy, copier Copier) error {
 // compareCopy has the copier verify the copy, and sets the length of its file.
 func (f *File) compareCopy(c *Copy, copier Copier) error {
 	return f.View("compare the copy", func(from *bolt.Tx) error {
-		return CatchDamage("read the copy", func() error {
-			return c.db.View(func(to *bolt.Tx) error {
-				if err := c.fillLength(to.Size()); err != nil {
-					return err
-				}
-				return copier.Verify(from, to)
-			})
+		return c.view(func(to *bolt.Tx) error {
+			if err := c.fillLength(to.Size()); err != nil {
+				return err
+			}
+			return copier.Verify(from, to)
 		})
 	})
 }

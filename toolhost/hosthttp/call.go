@@ -1,6 +1,7 @@
 package hosthttp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -202,16 +203,14 @@ func (s *eventStream) writeChunk(c *altar.StreamChunk) {
 
 // singleLine returns JSON without line ends, which would end the data of an event.
 func singleLine(raw json.RawMessage) json.RawMessage {
-	for _, b := range raw {
-		if b == '\n' || b == '\r' {
-			v := jsontext.Value(append([]byte(nil), raw...))
-			if v.Compact() == nil {
-				return json.RawMessage(v)
-			}
-			break
-		}
+	if !bytes.ContainsAny(raw, "\r\n") {
+		return raw
 	}
-	return raw
+	v := jsontext.Value(bytes.Clone(raw))
+	if v.Compact() != nil {
+		return raw
+	}
+	return json.RawMessage(v)
 }
 
 // flushEvents sends the buffer. It returns false if the client does not read it.
