@@ -40,11 +40,7 @@ func cleanText(text string, most int) string {
 		}
 		return r
 	}, strings.ToValidUTF8(text, ""))
-	text = strings.Join(strings.Fields(text), " ")
-	if runes := []rune(text); len(runes) > most {
-		text = strings.TrimSpace(string(runes[:most-1])) + "…"
-	}
-	return text
+	return protocol.ClipRunes(strings.Join(strings.Fields(text), " "), most)
 }
 
 // strangerText is cleanText, but returns "" for a text that addresses a model.

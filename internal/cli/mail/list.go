@@ -15,6 +15,7 @@ import (
 	"gazetteer/internal/exit"
 	"gazetteer/lint/format"
 	"gazetteer/mailbox"
+	"gazetteer/protocol"
 	"gazetteer/protocol/a2a"
 	"gazetteer/protocol/a2a/a2ahttp"
 	"gazetteer/protocol/did"
@@ -154,26 +155,40 @@ func summarizeMessage(m mailbox.Message) string {
 
 // summarizeBody summarizes a body in few words.
 func summarizeBody(body a2a.Body) string {
-	switch b := body.(type) {
-	case a2a.Offer:
-		return "Offer " + formatPrice(b.Price) + "  " + clipText(b.Description)
-	case a2a.Counter:
-		return "Counter " + formatPrice(b.Price) + "  " + clipText(b.Description)
-	case a2a.Accept:
-		return "Accept " + formatPrice(b.AcceptedPrice)
-	case a2a.Decline:
-		return strings.TrimSpace("Decline  " + clipText(b.Reason))
-	case a2a.Withdraw:
-		return strings.TrimSpace("Withdraw  " + clipText(b.Reason))
-	case a2a.Sealed:
+	if _, sealed := body.(a2a.Sealed); sealed {
 		return "sealed, and it does not open"
 	}
-	return clipText(body.Type())
+	text := clipText(body.Type())
+	price, words := contentOf(body)
+	if price != "" {
+		text += " " + price
+	}
+	if words = clipText(words); words != "" {
+		text += "  " + words
+	}
+	return text
+}
+
+// contentOf returns the price and the words of a body, "" for what it does not have.
+func contentOf(body a2a.Body) (price, words string) {
+	switch b := body.(type) {
+	case a2a.Offer:
+		return formatPrice(b.Price), b.Description
+	case a2a.Counter:
+		return formatPrice(b.Price), b.Description
+	case a2a.Accept:
+		return formatPrice(b.AcceptedPrice), ""
+	case a2a.Decline:
+		return "", b.Reason
+	case a2a.Withdraw:
+		return "", b.Reason
+	}
+	return "", ""
 }
 
 // clipText shortens an untrusted text to one short line.
 func clipText(text string) string {
-	return clipRunes(strings.Join(strings.Fields(text), " "), 48)
+	return protocol.ClipRunes(strings.Join(strings.Fields(text), " "), 48)
 }
 
 // shortID returns the beginning of an id, as long as users need to type.

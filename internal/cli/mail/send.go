@@ -345,29 +345,27 @@ func (v *verbs) explainSend(err error, id string) error {
 	return exit.NotFoundf("%s%s", format.Visible(cli.Describe(e)), adviceFor(e, again))
 }
 
-// adviceFor returns advice about an inbox that refuses a message.
+// adviceFor returns advice about an inbox that refuses a message, as a line below the refusal; "" for
+// none.
 func adviceFor(e *a2ahttp.Error, again string) string {
-	advice := ""
+	const line = "\n  repair: "
 	switch e.Reason {
 	case a2a.ErrorNotFound:
-		advice = "the recipient has no inbox there: resolve it again, or ask its owner"
+		return line + "the recipient has no inbox there: resolve it again, or ask its owner"
 	case "Gone":
-		advice = "the recipient is deactivated and accepts no mail"
+		return line + "the recipient is deactivated and accepts no mail"
 	case a2a.ErrorStaleTimestamp:
-		advice = "set the clock of this machine, then: " + again
+		return line + "set the clock of this machine, then: " + again
 	case a2a.ErrorStaleKey:
-		advice = "the recipient rotated its key and its DID document still shows the old one: " + again + " in a minute"
+		return line + "the recipient rotated its key and its DID document still shows the old one: " + again + " in a minute"
 	case a2a.ErrorBadSignature:
-		advice = "the key in the file is not that of your DID document: gazetteer agent show"
+		return line + "the key in the file is not that of your DID document: gazetteer agent show"
 	case a2a.ErrorReplay:
-		advice = "a message with this id has arrived: gazetteer inbox list"
+		return line + "a message with this id has arrived: gazetteer inbox list"
 	case a2a.ErrorThreadClosed, a2a.ErrorConflict:
-		advice = "the other party sees the thread otherwise: gazetteer inbox, then gazetteer thread"
+		return line + "the other party sees the thread otherwise: gazetteer inbox, then gazetteer thread"
 	case a2a.ErrorReplayExhausted:
-		advice = "begin another thread with --offer"
+		return line + "begin another thread with --offer"
 	}
-	if advice == "" {
-		return ""
-	}
-	return fmt.Sprintf("\n  repair: %s", advice)
+	return ""
 }

@@ -13,6 +13,7 @@ import (
 	"gazetteer/internal/cli"
 	"gazetteer/lint/format"
 	"gazetteer/mailbox"
+	"gazetteer/protocol"
 	"gazetteer/protocol/a2a"
 )
 
@@ -174,7 +175,7 @@ func drawThread(info mailbox.ThreadInfo, messages []mailbox.Message) []string {
 			verdict += " (delivery not known)"
 		}
 		out = append(out, drawArrow(label, m)+format.Visible(verdict))
-		if text := describeText(m.Body()); text != "" {
+		if _, text := contentOf(m.Body()); text != "" {
 			out = append(out, drawText(text, m.Sent))
 		}
 		if m.Refused != nil {
@@ -186,7 +187,7 @@ func drawThread(info mailbox.ThreadInfo, messages []mailbox.Message) []string {
 
 // drawArrow draws one message.
 func drawArrow(label string, m mailbox.Message) string {
-	label = clipRunes(label, arrowWidth-8)
+	label = protocol.ClipRunes(label, arrowWidth-8)
 	line := strings.Repeat("─", arrowWidth-utf8.RuneCountInString(label)-4)
 	switch {
 	case m.Sent && m.Delivery == mailbox.Failed:
@@ -199,7 +200,7 @@ func drawArrow(label string, m mailbox.Message) string {
 
 // drawText draws a text below an arrow, on the sender's side.
 func drawText(text string, sent bool) string {
-	text = clipRunes(format.Visible(strings.Join(strings.Fields(text), " ")), arrowWidth-6)
+	text = protocol.ClipRunes(format.Visible(strings.Join(strings.Fields(text), " ")), arrowWidth-6)
 	pad := strings.Repeat(" ", arrowWidth-3-utf8.RuneCountInString(text))
 	if sent {
 		return " │   " + text + pad + "│"
@@ -207,43 +208,18 @@ func drawText(text string, sent bool) string {
 	return " │" + pad + text + "   │"
 }
 
-func clipRunes(text string, most int) string {
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most-1]) + "…"
-	}
-	return text
-}
-
 // summarizeKind returns the type and the price of a message, and whether it was sealed.
 func summarizeKind(m mailbox.Message) string {
-	text := format.Visible(m.Body().Type())
-	switch b := m.Body().(type) {
-	case a2a.Offer:
-		text += " " + formatPrice(b.Price)
-	case a2a.Counter:
-		text += " " + formatPrice(b.Price)
-	case a2a.Accept:
-		text += " " + formatPrice(b.AcceptedPrice)
-	case a2a.Sealed:
+	body := m.Body()
+	if _, sealed := body.(a2a.Sealed); sealed {
 		return "sealed, does not open"
+	}
+	text := format.Visible(body.Type())
+	if price, _ := contentOf(body); price != "" {
+		text += " " + price
 	}
 	if m.Sealed {
 		text += ", sealed"
 	}
 	return text
-}
-
-// describeText returns the words of a body.
-func describeText(body a2a.Body) string {
-	switch b := body.(type) {
-	case a2a.Offer:
-		return b.Description
-	case a2a.Counter:
-		return b.Description
-	case a2a.Decline:
-		return b.Reason
-	case a2a.Withdraw:
-		return b.Reason
-	}
-	return ""
 }
