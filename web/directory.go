@@ -19,7 +19,7 @@ type directoryView struct {
 	Title, Lead  string
 	Plural       string // of what is listed
 	Query, Sort  string
-	Sorts        []sortChoice
+	Sorts        []choice
 	Verbs        bool // the names are verbs
 	Names        []directoryName
 	Total        int // that the filter leaves
@@ -71,7 +71,7 @@ func (v directoryView) showDirectory(c *gin.Context, all []index.ValueCount, add
 	}
 	compare := directorySorts[0].compare
 	for _, o := range directorySorts {
-		v.Sorts = append(v.Sorts, sortChoice{o.value, o.name, o.value == v.Sort})
+		v.Sorts = append(v.Sorts, choice{o.value, o.name, o.value == v.Sort})
 		if o.value == v.Sort {
 			compare = o.compare
 		}

@@ -22,7 +22,7 @@ type rulesView struct {
 	Family     string
 	Severity   string
 	Families   []ruleFamily
-	Severities []severityChoice
+	Severities []choice
 	Groups     []ruleGroup
 }
 
@@ -42,11 +42,6 @@ type ruleFamily struct {
 	ID, Title string
 	Count     int
 	Chosen    bool
-}
-
-type severityChoice struct {
-	Value, Name string
-	Chosen      bool
 }
 
 // A ruleFormat is a format, or the last group, with the letters before the numbers of its codes.
@@ -73,7 +68,7 @@ func (p *Pages) rulesPage(c *gin.Context) (frame.WebPage, error) {
 		v.Families = append(v.Families, ruleFamily{ID: g.id, Title: g.title, Chosen: g.id == v.Family})
 	}
 	for _, s := range []protocol.Severity{protocol.Error, protocol.Warning, protocol.Info} {
-		v.Severities = append(v.Severities, severityChoice{s.String(), severityWords[s], s.String() == v.Severity})
+		v.Severities = append(v.Severities, choice{s.String(), severityWords[s], s.String() == v.Severity})
 	}
 	words := strings.Fields(strings.ToLower(v.Query))
 	for _, r := range rules {

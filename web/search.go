@@ -269,8 +269,8 @@ func listOtherHits(q query.Query, r index.Result) (services, classes []sideView)
 	for _, s := range r.Services {
 		if !met[s.Host] && named(s.Service.Name+" "+s.Host) {
 			services = append(services, sideView{Text: cmp.Or(s.Service.Name, s.Host), Address: frame.ServicePath(s.Host), Detail: frame.FormatCount(s.Operations, "operation")})
+			met[s.Host] = true
 		}
-		met[s.Host] = true
 	}
 	for _, k := range r.Classes {
 		if key := k.Host + " " + k.Class.Name; !met[key] && named(k.Class.Name) {

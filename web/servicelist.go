@@ -28,8 +28,8 @@ func isTestSet(s answer.ServiceSummary) bool { return slices.Contains(s.Categori
 type servicesView struct {
 	Query, Category, Sort string
 	State                 string // of the host, as in the filter is:
-	States                []sortChoice
-	Sorts                 []sortChoice
+	States                []choice
+	Sorts                 []choice
 	Categories            []categoryLink
 	OtherCategories       []categoryLink // folded
 	Services              []summaryView
@@ -40,7 +40,8 @@ type servicesView struct {
 	Pages                 frame.PageLinks
 }
 
-type sortChoice struct {
+// A choice is one of the values that a form offers.
+type choice struct {
 	Value, Name string
 	Chosen      bool
 }
@@ -86,9 +87,6 @@ func (p *Pages) servicesPage(c *gin.Context) (frame.WebPage, error) {
 	if err != nil {
 		return frame.WebPage{}, err
 	}
-	if after := c.Query("after"); after != "" { // the address of a page before there were filters
-		return frame.WebPage{Status: 303, Location: "/services"}, nil
-	}
 	v := servicesView{
 		Query: strings.TrimSpace(c.Query("q")), Category: strings.ToLower(strings.TrimSpace(c.Query("category"))), Sort: c.Query("sort"), State: p.knownState(c.Query("is")),
 	}
@@ -101,12 +99,12 @@ func (p *Pages) servicesPage(c *gin.Context) (frame.WebPage, error) {
 			wanted.Is = []conformance.Name{conformance.Name(name)}
 		}
 	}
-	v.States = append(v.States, sortChoice{"", "Any", v.State == ""})
+	v.States = append(v.States, choice{"", "Any", v.State == ""})
 	for _, name := range p.stateValues() {
-		v.States = append(v.States, sortChoice{name, stateWords(name), v.State == name})
+		v.States = append(v.States, choice{name, stateWords(name), v.State == name})
 	}
 	for _, o := range serviceSorts {
-		v.Sorts = append(v.Sorts, sortChoice{o.value, o.name, o.value == v.Sort})
+		v.Sorts = append(v.Sorts, choice{o.value, o.name, o.value == v.Sort})
 		if o.value == v.Sort {
 			wanted.Order = o.order
 		}

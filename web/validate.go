@@ -36,7 +36,7 @@ type validateView struct {
 	Address, Text string // as sent
 	As            string
 	Level2        bool
-	Kinds         []kindChoice
+	Kinds         []choice
 	Samples       []sampleLink
 	Repairs       []string // what was repaired in the text
 	Tried         bool     // a repair was asked for
@@ -44,11 +44,6 @@ type validateView struct {
 	// Trouble is the reason why nothing could be checked, Help the next step.
 	Trouble, Help string
 	Results       []resultView
-}
-
-type kindChoice struct {
-	Value, Name string
-	Chosen      bool
 }
 
 // sampleLink is a document to begin with.
@@ -119,9 +114,9 @@ func unpackText(packed string) (string, error) {
 }
 
 func formView(status int, v validateView) frame.WebPage {
-	choices := []kindChoice{{Value: "", Name: "detect from the text"}}
+	choices := []choice{{Value: "", Name: "detect from the text"}}
 	for _, kind := range document.AuthoritativeKinds() {
-		choices = append(choices, kindChoice{Value: string(kind), Name: kind.Describe()})
+		choices = append(choices, choice{Value: string(kind), Name: kind.Describe()})
 	}
 	for _, k := range choices {
 		k.Chosen = k.Value == v.As

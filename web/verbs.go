@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 	"strings"
@@ -94,10 +95,7 @@ func (p *Pages) verbPage(c *gin.Context) (frame.WebPage, error) {
 func mostOffered(verbs []index.VerbCount) []index.VerbCount {
 	top := slices.Clone(verbs)
 	slices.SortStableFunc(top, func(a, b index.VerbCount) int {
-		if a.Services != b.Services {
-			return b.Services - a.Services
-		}
-		return strings.Compare(a.Verb, b.Verb)
+		return cmp.Or(cmp.Compare(b.Services, a.Services), strings.Compare(a.Verb, b.Verb))
 	})
 	return top
 }

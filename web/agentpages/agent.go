@@ -130,15 +130,14 @@ type evidenceView struct {
 type costView struct{ Title, Cost string }
 
 type keyView struct {
-	ID     string
-	Key    string
-	From   frame.Moment
-	Until  frame.Moment
-	Now    bool
-	Proof  string
-	By     string
-	Link   string // to the entry that brought it
-	Signed string
+	ID    string
+	Key   string
+	From  frame.Moment
+	Until frame.Moment
+	Now   bool
+	Proof string
+	By    string
+	Link  string // to the entry that brought it
 }
 
 type recoveryView struct {
@@ -450,9 +449,7 @@ func (p *Pages) attestationViews(d answer.AgentDetails, all []registry.Attestati
 			Number: t.N, By: t.Attester, Other: other(t), Type: strings.ReplaceAll(t.Type, "_", " "), Statement: t.Statement, Root: t.Root, Weight: strconv.FormatFloat(t.Weight, 'f', -1, 64),
 			Why: t.Why, At: p.MomentOf(t.Created), Revoked: p.MomentOf(t.Revoked), Payload: t.Payload, Signature: t.Signature, Key: t.Key,
 		}
-		if v.Name = d.Names[v.Other]; v.Name == "" {
-			v.Name = v.Other
-		}
+		v.Name = cmp.Or(d.Names[v.Other], v.Other)
 		rows = append(rows, v)
 	}
 	return rows, more
