@@ -250,6 +250,9 @@ func TestMCPSpeaksOfItsTools(t *testing.T) {
 			t.Errorf("%s %v is refused with %v, want %q in its help", c.tool, c.arguments, v, c.want)
 		}
 	}
+	if v := callTool(t, session, "show_service", map[string]any{"host": "inn.exmaple"}, true); at(t, v, "alternatives", 0) != "inn.example" {
+		t.Errorf("a misspelt host is refused with %v", v)
+	}
 	for name, arguments := range map[string]map[string]any{
 		"one value without its list": {"query": "book a room", "verb": "BOOK"},
 		"a list as text":             {"query": "book a room", "verb": `["BOOK"]`},

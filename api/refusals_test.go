@@ -166,6 +166,17 @@ func TestRefusals(t *testing.T) {
 			}
 		})
 	}
+	for path, want := range map[string]string{
+		"/api/v1/services/ristorante.exmaple":    "ristorante.example",
+		"/api/v1/services/ristornte.example":     "ristorante.example",
+		"/api/v1/resolve?name=ristornte.BOOK":    "ristorante",
+		"/api/v1/resolve?name=ristorante.BOOKIE": "BOOK",
+		"/api/v1/services/unknown.example":       "",
+	} {
+		if p := h.get(path, 404).problem(t); want == "" && p.Alternatives != nil || want != "" && !slices.Contains(p.Alternatives, want) {
+			t.Errorf("%s: the alternatives are %q, want %q", path, p.Alternatives, want)
+		}
+	}
 }
 
 // TestRefusalsBelowInbox checks that a request with X-A2A-Version gets the body of A2A §9.3 also where the

@@ -95,14 +95,14 @@ func (a *API) nameProblem(ctx context.Context, name string, cause error) error {
 		verbs = append(verbs, c.Value)
 	}
 	if len(verbs) > 0 {
-		return route.NewProblem(route.NoName, fmt.Sprintf("the namespace %.80q has no such verb", namespace), "it has "+route.JoinWords(verbs)).WithCause(r.Cause)
+		return route.NewProblem(route.NoName, fmt.Sprintf("the namespace %.80q has no such verb", namespace), "it has "+route.JoinWords(verbs)).WithAlternatives(verbs).WithCause(r.Cause)
 	}
-	alike, err := a.Answers.FindLookalikes(ctx, strings.ToLower(namespace))
+	alike, err := a.Answers.NearNamespaces(ctx, strings.ToLower(namespace))
 	if err != nil {
 		return err
 	}
 	if len(alike) > 0 {
-		return route.NewProblem(route.NoName, fmt.Sprintf("there is no namespace %.80q", namespace), "nearly like it are "+route.JoinWords(alike)).WithCause(r.Cause)
+		return route.NewProblem(route.NoName, fmt.Sprintf("there is no namespace %.80q", namespace), "nearly like it are "+route.JoinWords(alike)).WithAlternatives(alike).WithCause(r.Cause)
 	}
 	return route.NewProblem(route.NoName, fmt.Sprintf("there is no namespace %.80q", namespace), "every namespace is listed at /api/v1/namespaces; /api/v1/search finds operations by words").WithCause(r.Cause)
 }

@@ -143,6 +143,9 @@ func (a *API) getService(ctx context.Context, in *hostInput) (*route.Output[answ
 	}
 	found := err == nil
 	v, err := a.Answers.Service(ctx, host)
+	if errors.Is(err, answer.ErrNoService) {
+		return nil, route.ProblemFor(err).WithAlternatives(answer.NearHosts(ctx, a.Answers.Index, host))
+	}
 	if err != nil {
 		return nil, err
 	}

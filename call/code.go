@@ -37,7 +37,7 @@ func (h How) JavaScript() (program string, ok bool) {
 		return "", false
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "const answer = await fetch(%s", quoteLiteral(r.address))
+	fmt.Fprintf(&b, "const address = %s\nconst answer = await fetch(address", quoteLiteral(r.address))
 	if r.method != "GET" || len(r.headers) > 0 || r.body != "" {
 		b.WriteString(", {\n")
 		if r.method != "GET" {

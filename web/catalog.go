@@ -163,7 +163,7 @@ func nearValues(value string, all []index.ValueCount) []string {
 	for i, v := range all {
 		names[i] = v.Value
 	}
-	return nearNames(value, value, names)
+	return answer.NearNames(value, value, names)
 }
 
 // newUnknownValue returns the problem of a value that no service names, with values of a similar name.

@@ -13,9 +13,6 @@ import (
 	"gazetteer/crawler"
 	"gazetteer/document"
 	"gazetteer/fetch"
-	"gazetteer/index"
-	"gazetteer/index/query"
-	"gazetteer/protocol/english"
 	"gazetteer/store"
 	"gazetteer/web/frame"
 )
@@ -75,53 +72,12 @@ func newUnknownVerb(verb string, near []string) *frame.Problem {
 // of a similar name.
 func (p *Pages) hostError(ctx context.Context, host string, err error) error {
 	if e, ok := errors.AsType[*fetch.HostError](err); ok {
-		return newUnknownHost(host, e, p.nearHosts(ctx, host))
+		return newUnknownHost(host, e, answer.NearHosts(ctx, p.catalog, host))
 	}
 	if errors.Is(err, answer.ErrNoService) {
-		return newUnknownHost(host, nil, p.nearHosts(ctx, host))
+		return newUnknownHost(host, nil, answer.NearHosts(ctx, p.catalog, host))
 	}
 	return err
-}
-
-// maxNear is the number of similar names that the page for an unknown name links to.
-const maxNear = 3
-
-// nearHosts returns known hosts whose names begin as host does, and one that host probably
-// misspells. It returns none if the index cannot answer: they only help.
-func (p *Pages) nearHosts(ctx context.Context, host string) []string {
-	label, _, _ := strings.Cut(strings.ToLower(host), ".")
-	var near []string
-	for _, typed := range []string{label, label[:min(len(label), 3)]} {
-		if len(typed) < 3 {
-			continue
-		}
-		found, err := p.catalog.Suggest(ctx, typed, query.MaxLimit, index.SuggestService)
-		if err != nil {
-			return near
-		}
-		hosts := make([]string, len(found))
-		for i, s := range found {
-			hosts[i] = s.Text
-		}
-		if near = nearNames(host, label, hosts); len(near) > 0 {
-			return near
-		}
-	}
-	return near
-}
-
-// nearNames returns the name that word probably misspells, then those that begin with prefix.
-func nearNames(word, prefix string, names []string) []string {
-	var near []string
-	if name := english.NearName(word, names); name != "" {
-		near = append(near, name)
-	}
-	for _, name := range names {
-		if len(near) < maxNear && len(prefix) >= 3 && strings.HasPrefix(name, prefix) && !slices.Contains(near, name) {
-			near = append(near, name)
-		}
-	}
-	return near
 }
 
 // newMissingDocument returns the problem of a document that a host does not have, with those that it

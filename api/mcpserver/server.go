@@ -273,6 +273,8 @@ type toolError struct {
 	Detail string `json:"detail"`
 	Help   string `json:"help,omitempty"`
 	Retry  int    `json:"retry_after_seconds,omitempty"`
+	// Alternatives are names that exist, for one that does not.
+	Alternatives []string `json:"alternatives,omitempty"`
 }
 
 func (e *toolError) Error() string {
@@ -295,6 +297,7 @@ func (t tools) sendRequest(ctx context.Context, r Request, v any) (Response, err
 			return response, &toolError{Code: "failed", Detail: fmt.Sprintf("the registry answered with status %d and no problem document", response.Status)}
 		}
 		problem.Detail, problem.Help = cleanText(problem.Detail, maxText), cleanText(problem.Help, maxText)
+		problem.Alternatives = safeWords(problem.Alternatives)
 		if strings.Contains(problem.Help, "/api/v1/") { // a model has no addresses of the API
 			problem.Help = "search_operations finds operations and their hosts by words"
 		}

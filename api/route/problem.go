@@ -63,6 +63,8 @@ type Problem struct {
 	Work *registry.WorkProof `json:"work,omitempty" doc:"the proof of work that a registration needs while very many agents are registered"`
 	// Missing are the required signals of evidence that do not hold.
 	Missing []string `json:"missing_evidence,omitempty" doc:"the missing evidence"`
+	// Alternatives are names that exist, the likeliest first, for one that does not.
+	Alternatives []string `json:"alternatives,omitempty" doc:"names that exist and may be meant, the likeliest first"`
 	// Retry is the number of seconds until another attempt makes sense.
 	Retry int `json:"retry_after_seconds,omitempty" doc:"seconds to wait before the next attempt"`
 
@@ -228,6 +230,12 @@ func (r *Error) Unwrap() error { return r.Cause }
 // WithLocation adds the place.
 func (r *Error) WithLocation(w Location) *Error {
 	r.Problem.Where = &w
+	return r
+}
+
+// WithAlternatives adds names that may be meant; none change nothing.
+func (r *Error) WithAlternatives(names []string) *Error {
+	r.Problem.Alternatives = names
 	return r
 }
 

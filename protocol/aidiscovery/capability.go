@@ -18,7 +18,7 @@ func (c *checker) readCapabilities(root *protocol.Node) {
 	}
 	switch {
 	case n == nil:
-		c.Add("AI216", root, "capabilities is missing", "add an array with at least one capability")
+		c.addMissing("AI216", root, "capabilities", "add an array with at least one capability")
 		return
 	case n.Kind != protocol.Array:
 		c.Add("AI217", n, "capabilities is "+describeKind(n.Kind)+", not an array", "write it as an array of objects, each with its own id")
@@ -81,7 +81,7 @@ func (c *checker) readID(parent *protocol.Node, seen map[string]bool) string {
 	const help = "use lower-case letters, digits and underscores, a letter first, at most 64 characters"
 	switch {
 	case n == nil:
-		c.Add("AI402", parent, "id is missing", help)
+		c.addMissing("AI402", parent, "id", help)
 		return ""
 	case n.Kind != protocol.String:
 		c.Add("AI403", n, "id is "+describeKind(n.Kind)+", not a string", help)
@@ -163,7 +163,7 @@ func (c *checker) readEndpoint(parent *protocol.Node) string {
 	const help = `write a path such as "/api/notes" or an absolute https address`
 	switch {
 	case n == nil:
-		c.Add("AI410", parent, "endpoint is missing", help)
+		c.addMissing("AI410", parent, "endpoint", help)
 		return ""
 	case n.Kind != protocol.String:
 		c.Add("AI411", n, "endpoint is "+describeKind(n.Kind)+", not a string", help)
@@ -240,7 +240,7 @@ func (c *checker) readMethod(parent *protocol.Node) string {
 	const help = "use GET, POST, PUT, DELETE or PATCH, in upper case"
 	switch {
 	case n == nil:
-		c.Add("AI416", parent, "method is missing", help)
+		c.addMissing("AI416", parent, "method", help)
 		return ""
 	case n.Kind != protocol.String:
 		c.Add("AI417", n, "method is "+describeKind(n.Kind)+", not a string", help)
@@ -283,7 +283,7 @@ func (c *checker) readParams(n *protocol.Node) []NamedParam {
 func (c *checker) readReturns(parent *protocol.Node) string {
 	n := parent.Member("returns")
 	if n == nil {
-		c.Add("AI424", parent, "returns is missing", `name the fields of the answer, for example "notes[] {id, text}"`)
+		c.addMissing("AI424", parent, "returns", `name the fields of the answer, for example "notes[] {id, text}"`)
 		return ""
 	}
 	if n.Kind != protocol.String {

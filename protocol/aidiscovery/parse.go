@@ -185,7 +185,7 @@ func (c *checker) checkVersion(root *protocol.Node) {
 	const help = `write "aiendpoint": "1.0"`
 	switch {
 	case n == nil:
-		c.Add("AI210", root, "aiendpoint is missing", help)
+		c.addMissing("AI210", root, "aiendpoint", help)
 	case n.Kind != protocol.String:
 		c.Add("AI211", n, "aiendpoint is "+describeKind(n.Kind)+", not a string", help)
 	case n.Text == "1.0":
@@ -256,15 +256,17 @@ const maxKnownName = 32
 
 var wordSeparators = strings.NewReplacer("_", "", "-", "")
 
+// noPlace is the help for a member that has no place in the draft.
+const noPlace = "remove it, or move it into meta"
+
 // suggestPlace returns the help for a member that the draft does not define in the object of a
 // shape: its name there, the object that has it, or else the place for members of one's own.
 func suggestPlace(shape, name string) string {
-	const otherwise = "remove it, or move it into meta"
 	if near := english.NearName(name, memberNames[shape]); near != "" {
-		return "did you mean " + near + "? Otherwise " + otherwise
+		return "did you mean " + near + "? Otherwise " + noPlace
 	}
 	if len(name) > maxKnownName {
-		return otherwise
+		return noPlace
 	}
 	draftName := cmp.Or(otherNames[strings.ToLower(wordSeparators.Replace(name))], name)
 	if draftName != name && slices.Contains(memberNames[shape], draftName) {
@@ -287,7 +289,33 @@ func suggestPlace(shape, name string) string {
 		}
 		return of.move
 	}
-	return otherwise
+	return noPlace
+}
+
+// addMissing reports a member that an object does not have.
+func (c *checker) addMissing(code string, object *protocol.Node, name, help string) {
+	c.Add(code, object, name+" is missing", helpForMissing(object, name, help))
+}
+
+// helpForMissing puts in front of the help for a missing member that another one probably stands for
+// it under a wrong name, if there is one.
+func helpForMissing(object *protocol.Node, name, help string) string {
+	names := []string{name}
+	for other, draftName := range otherNames {
+		if draftName == name {
+			names = append(names, other)
+		}
+	}
+	known := memberNames[protocol.PointerShape(object.Pointer)]
+	for _, m := range object.Items {
+		if len(m.Key) > maxKnownName || slices.Contains(known, m.Key) {
+			continue
+		}
+		if english.NearName(m.Key, names) != "" {
+			return "rename " + protocol.Quote(m.Key) + " to " + name + ", or " + help
+		}
+	}
+	return help
 }
 
 // describeKind returns the name of a kind with its article: "an array".

@@ -577,6 +577,31 @@ func TestUnknownMembersAreExplained(t *testing.T) {
 	}
 }
 
+// The help for a missing member names the one that probably stands for it, also in documents without
+// a version, in which unknown members are no findings.
+func TestMissingMemberUnderAnotherName(t *testing.T) {
+	for _, c := range []struct{ old, new, code, help string }{
+		{`"capabilities"`, `"capabilites"`, "AI216", `rename "capabilites" to capabilities, or add an array`},
+		{`"auth"`, `"authentication"`, "AI506", `rename "authentication" to auth, or add "auth"`},
+		{`"endpoint": "/notes"`, `"path": "/notes"`, "AI410", `rename "path" to endpoint, or write a path`},
+		{`"method": "GET"`, `"methd": "GET"`, "AI416", `rename "methd" to method, or use GET`},
+		{`"name": "Notes"`, `"nane": "Notes"`, "AI301", `rename "nane" to name, or add name`},
+		{`"name": "Notes"`, `"title": "Notes"`, "AI301", "add name with"},
+	} {
+		for _, version := range []string{`"aiendpoint": "1.0",`, ""} {
+			text := strings.Replace(strings.Replace(base, c.old, c.new, 1), `"aiendpoint": "1.0",`, version, 1)
+			_, findings, err := aidiscovery.Parse([]byte(text), options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			i := slices.IndexFunc(findings, func(f protocol.Finding) bool { return f.Code == c.code })
+			if i < 0 || !strings.HasPrefix(findings[i].Help, c.help) {
+				t.Errorf("%s %s: %+v, want %s with the help %q", version, c.new, findings, c.code, c.help)
+			}
+		}
+	}
+}
+
 // TestUnreadableHelp checks that the help for a text that is not JSON fits what is wrong with it.
 func TestUnreadableHelp(t *testing.T) {
 	for text, want := range map[string]string{

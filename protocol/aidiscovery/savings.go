@@ -176,8 +176,11 @@ func (c *savingFinder) visitDocument(root *protocol.Node) {
 	}
 }
 
+// visitUnknownMember suggests to remove a member that the draft does not define, unless it has a place
+// under another name or in another object: its content is meant for readers.
 func (c *savingFinder) visitUnknownMember(m *protocol.Node) {
-	if c.strict {
+	parent := m.Pointer[:strings.LastIndexByte(m.Pointer, '/')]
+	if c.strict && suggestPlace(protocol.PointerShape(parent), m.Key) == noPlace {
 		c.suggestRemoval(m, "remove "+protocol.Quote(m.Key)+", which the draft does not define here")
 	}
 }

@@ -61,6 +61,13 @@ func TestSavings(t *testing.T) {
 	if _, savings := savingsOf(t, string(protocol.WriteJSON(mustRead(t, base), ""))); len(savings) > 0 {
 		t.Errorf("nothing to cut, yet %+v", savings)
 	}
+	// A member with a place under another name is to be renamed, not removed.
+	for _, misnamed := range []string{`"authentication": {"type": "apikey"}, "auth"`, `"rate_limit": {"requests_per_minute": 60}, "auth"`} {
+		_, savings := savingsOf(t, strings.Replace(base, `"auth"`, misnamed, 1))
+		if len(savings) != 1 || savings[0].Pointer != "" {
+			t.Errorf("%s: %+v", misnamed, savings)
+		}
+	}
 	for _, honest := range []string{"This month's notes", "Use tags to find notes", "The service", "Endpoint", "Allows", "API keys of a user", "Used cars near a place"} {
 		_, savings := savingsOf(t, strings.Replace(base, "Find a note", honest, 1))
 		if len(savings) != 1 {

@@ -18,7 +18,7 @@ var categories = []string{
 func (c *checker) readService(root *protocol.Node) {
 	n := root.Member("service")
 	if n == nil {
-		c.Add("AI214", root, "service is missing", `add "service": {"name": …, "description": …}`)
+		c.addMissing("AI214", root, "service", `add "service": {"name": …, "description": …}`)
 		return
 	}
 	if n.Kind != protocol.Object {
@@ -50,7 +50,7 @@ type textRule struct {
 func (c *checker) readTextMember(parent *protocol.Node, name string, r textRule) string {
 	n := parent.Member(name)
 	if n == nil {
-		c.Add(r.missing, parent, name+" is missing", fmt.Sprintf("add %s with 1 to %d characters", name, r.max))
+		c.addMissing(r.missing, parent, name, fmt.Sprintf("add %s with 1 to %d characters", name, r.max))
 		return ""
 	}
 	if n.Kind != protocol.String {
