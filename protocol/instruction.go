@@ -34,6 +34,14 @@ func Instruction(s string) (found string, ok bool) {
 	return "", false
 }
 
+// DescribeInstruction adds to a result of [Instruction] what is wrong with it.
+func DescribeInstruction(found string) string {
+	if strings.HasPrefix(found, "the words") {
+		return found + ", which address a model instead of describing something"
+	}
+	return found + ", which people do not see and models do"
+}
+
 // describeHidden returns the name of a character that is invisible and has no legitimate use;
 // before is the text that precedes it.
 func describeHidden(r rune, before string) (string, bool) {

@@ -21,6 +21,15 @@ type Components struct {
 	PeerAttestations int
 }
 
+// Weights of the components of a trust score, in percent.
+const (
+	WeightProvenance       = 25
+	WeightBehavioral       = 25
+	WeightTransparency     = 20
+	WeightSecurity         = 15
+	WeightPeerAttestations = 15
+)
+
 // TrustScore computes the score of an agent by the reference's formula.
 func TrustScore(a Agent) Score {
 	weight := a.Standing.RoundedWeight()
@@ -32,7 +41,8 @@ func TrustScore(a Agent) Score {
 		PeerAttestations: min(1000, 300+int(math.Floor(18*math.Sqrt(float64(weight))+0.5))),
 	}
 	// In hundredths and rounded half up, so that no machine rounds differently.
-	hundredths := 25*c.Provenance + 25*c.Behavioral + 20*c.Transparency + 15*c.Security + 15*c.PeerAttestations
+	hundredths := WeightProvenance*c.Provenance + WeightBehavioral*c.Behavioral + WeightTransparency*c.Transparency +
+		WeightSecurity*c.Security + WeightPeerAttestations*c.PeerAttestations
 	total := (hundredths + 50) / 100
 	return Score{Total: total, Grade: scoreGrade(total), Components: c}
 }

@@ -57,7 +57,7 @@ var namespaceListing = listing{
 	lead:   "A namespace distinguishes equal verbs of different services. A service without a namespace is listed under its domain.",
 	every:  Catalog.Namespaces,
 	filter: func(value string) query.Query { return query.Query{Namespaces: []string{value}} },
-	users:  (*Pages).namespaceUsers, using: "Users and their evidence", seen: "seen first",
+	users:  (*Pages).namespaceUsers, using: "Users and their evidence", seen: "first seen",
 }
 
 var classListing = listing{

@@ -46,11 +46,11 @@ func effectOf(e index.Effect) effectView {
 	switch {
 	case e.Source == index.EffectDeclared && e.Destructive && e.Value == string(document.Reversible):
 		// The filter effect:irreversible finds it, too.
-		return effectView{Words: "Removes or ends something; can be undone, it says", Tone: "danger"}
+		return effectView{Words: "Removes or ends something", Tone: "danger", Source: "It can be undone, its document says"}
 	case e.Source == index.EffectDeclared:
 		return declaredEffects[e.Value]
 	case e.Destructive:
-		return effectView{Words: "Removes or ends something, by its " + e.From, Tone: "danger", Source: "Effect not declared"}
+		return effectView{Words: "Removes or ends something", Tone: "danger", Source: "Effect not declared; inferred from its " + e.From}
 	}
 	words := wordsOfClasses(strings.Fields(e.Value))
 	if words == "" {

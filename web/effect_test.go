@@ -10,7 +10,7 @@ import (
 // TestEffectOfOperation checks that a page shows the effect of every operation, and says where it is
 // inferred: a text that calls itself informational does not hide that an operation ends something.
 func TestEffectOfOperation(t *testing.T) {
-	const ends = "Removes or ends something, by its verb CANCEL"
+	const ends, from = "Removes or ends something", "Effect not declared; inferred from its verb CANCEL"
 	for _, c := range []struct {
 		operation document.Operation
 		want      effectView
@@ -18,9 +18,9 @@ func TestEffectOfOperation(t *testing.T) {
 		{document.Operation{Verb: "BOOK", Effect: document.Reversible}, effectView{"Can be undone", "care", ""}},
 		{document.Operation{Verb: "FIND", Effect: document.Informational}, effectView{"Only reads", "safe", ""}},
 		{document.Operation{Verb: "PAY", Effect: document.Irreversible}, effectView{"Cannot be undone", "danger", ""}},
-		{document.Operation{Verb: "CANCEL", Effect: document.Reversible}, effectView{"Removes or ends something; can be undone, it says", "danger", ""}},
-		{document.Operation{Verb: "CANCEL", Effect: document.Informational}, effectView{ends, "danger", "Effect not declared"}},
-		{document.Operation{Verb: "CANCEL"}, effectView{ends, "danger", "Effect not declared"}},
+		{document.Operation{Verb: "CANCEL", Effect: document.Reversible}, effectView{ends, "danger", "It can be undone, its document says"}},
+		{document.Operation{Verb: "CANCEL", Effect: document.Informational}, effectView{ends, "danger", from}},
+		{document.Operation{Verb: "CANCEL"}, effectView{ends, "danger", from}},
 		{document.Operation{Verb: "FIND"}, effectView{"Only reads, it seems", "inferred", "Effect not declared; inferred from its verb FIND"}},
 		{document.Operation{Verb: "BOOK"}, effectView{"Writes, it seems", "inferred", "Effect not declared; inferred from its verb BOOK"}},
 		{document.Operation{Verb: "UPDATE"}, effectView{"Writes, it seems", "inferred", "Effect not declared; inferred from its verb UPDATE"}},

@@ -52,8 +52,8 @@ type previewView struct {
 
 // markWords describe the marks of the strip.
 var markWords = []struct{ mark, words string }{
-	{"good", "all well"}, {"flawed", "rules broken or documents that disagree"}, {"bad", "no answer, or nothing that can be read"},
-	{"changing", "changing all the time"}, {"empty", "nothing published"}, {"unknown", "not known"},
+	{"good", "all well"}, {"flawed", "rules broken, or documents that disagree"}, {"bad", "no answer, or nothing that can be read"},
+	{"changing", "changes all the time"}, {"empty", "nothing published"}, {"closed", "closed by robots.txt"}, {"unknown", "not known"},
 }
 
 func (p *Pages) explanationOf(e answer.Explanation) explanationView {
@@ -97,10 +97,10 @@ func (p *Pages) explanationOf(e answer.Explanation) explanationView {
 	var parts []string
 	for _, m := range markWords {
 		if n := counts[m.mark]; n > 0 {
-			parts = append(parts, frame.FormatCount(n, "day")+" "+m.words)
+			parts = append(parts, m.words+" on "+frame.FormatCount(n, "day"))
 		}
 	}
-	v.DaysText = "The last 30 days: " + strings.Join(parts, "; ")
+	v.DaysText = frame.AsSentence(strings.Join(parts, "; "))
 	for _, t := range e.History.Turns[:min(len(e.History.Turns), 10)] {
 		v.Turns = append(v.Turns, turnView{p.MomentOf(t.Time()), describeTurn(t)})
 	}
@@ -134,16 +134,16 @@ func describeTurn(t conformance.Turn) string {
 	case t.Flapping:
 		return "the states change all the time; single changes are no longer recorded"
 	case t.First():
-		return "first seen as " + string(t.Standing.Class)
+		return "first visited: " + answer.ClassReason(t.Standing.Class)
 	}
 	var parts []string
 	for _, name := range conformance.Names() {
 		if from, to := t.Before.Verdict(name), t.Standing.Verdict(name); from != to {
-			parts = append(parts, fmt.Sprintf("%s: %s, was %s", name, to, from))
+			parts = append(parts, fmt.Sprintf("%s: %s, was %s", facetText("is", string(name)), to, from))
 		}
 	}
 	if t.Before.Class != t.Standing.Class {
-		parts = append(parts, fmt.Sprintf("%s, was %s", t.Standing.Class, t.Before.Class))
+		parts = append(parts, answer.ClassReason(t.Standing.Class))
 	}
 	if t.Before.Level != t.Standing.Level && t.Standing.Level > 0 && t.Before.Level > 0 {
 		parts = append(parts, fmt.Sprintf("level %d, was %d", t.Standing.Level, t.Before.Level))

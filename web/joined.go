@@ -48,13 +48,13 @@ var joinWords = map[join.Strength]string{
 
 // linkWords describe the kinds of evidence for an association.
 var linkWords = map[string]string{
-	evidence.AssociationDomain:   "Its domain is proved",
-	evidence.AssociationParent:   "A domain above is proved by DNS",
-	evidence.AssociationCreator:  "The DID of its creator lists its key",
-	evidence.AssociationEndpoint: "It has an endpoint at the host",
-	evidence.AssociationClaim:    "It claims an association that is not confirmed",
-	join.LinkDocument:            "A document of the service names it",
-	join.LinkDIDHost:             "Its DID is on the host",
+	evidence.AssociationDomain:   "Proved domain",
+	evidence.AssociationParent:   "Proved domain above",
+	evidence.AssociationCreator:  "DID of its creator",
+	evidence.AssociationEndpoint: "Endpoint here",
+	evidence.AssociationClaim:    "Claim, not confirmed",
+	join.LinkDocument:            "Named in a document",
+	join.LinkDIDHost:             "DID on the host",
 }
 
 // joinedAgents lists the agents of a host; nil if this server has no agents.

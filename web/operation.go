@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"gazetteer/document"
@@ -147,8 +148,10 @@ func whyOf(w index.Why) whyView {
 		}
 		v.Terms[i].Places = append(v.Terms[i].Places, place)
 	}
-	if asked := len(v.Terms) + len(w.Missing); asked > 0 {
-		v.Coverage = fmt.Sprintf("%d of %s found", len(v.Terms), frame.FormatCount(asked, "word"))
+	words := slices.DeleteFunc(slices.Clone(v.Terms), func(t termView) bool { return strings.Contains(t.Term, " ") })
+	missing := slices.DeleteFunc(slices.Clone(w.Missing), func(term string) bool { return strings.Contains(term, " ") })
+	if asked := len(words) + len(missing); asked > 0 {
+		v.Coverage = fmt.Sprintf("%d of %s found", len(words), frame.FormatCount(asked, "word"))
 	}
 	v.Whole = len(v.Terms) == 0 && len(w.Missing) > 0
 	if w.Verb != nil {

@@ -7,12 +7,13 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 
 	"gazetteer/api/answer"
 	"gazetteer/crawler"
 	"gazetteer/document"
 	"gazetteer/fetch"
+	"gazetteer/index"
+	"gazetteer/index/query"
 	"gazetteer/store"
 	"gazetteer/web/frame"
 )

@@ -35,10 +35,10 @@ const maxUsers = 30
 // claimWords describe the relation of a host to a namespace.
 var claimWords = map[string]string{
 	"own-domain":     "A name of its own domain",
-	"own-name":       "The name of its own domain",
+	"own-name":       "Begins with the name of its own domain",
 	"declared":       "Declared",
 	"domain-only":    "Not declared",
-	"foreign-name":   "The name of another domain",
+	"foreign-name":   "Begins with the name of another domain",
 	"foreign-domain": "A name of another domain",
 }
 

@@ -49,7 +49,7 @@ type relatedView struct {
 var relationWords = map[string]string{
 	"stem":     "another form of it",
 	"synonym":  "means much the same",
-	"hypernym": "more general or more specific",
+	"hypernym": "a wider or narrower meaning",
 	"antonym":  "the opposite",
 }
 

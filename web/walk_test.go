@@ -302,7 +302,7 @@ func (h *testServer) walk(t *testing.T, tab *tab) {
 	tab.sees("main", "User-agent: Gazetteer")
 	tab.judge("bot")
 	tab.send("#host", "klarna.test")
-	tab.sees("main", "gazetteer-opt-out=klarna.test")
+	tab.sees("main", "sign the request")
 	tab.judge("opt-out-asked")
 	tab.open("/status")
 	tab.sees("main", "Hosts known")
@@ -352,7 +352,7 @@ func (h *testServer) places() []place {
 		{"operator", h.operator + "/admin/", "main", "registration"},
 		{"operator-relay", h.operator + "/admin/relay", "main", "replay"},
 		{"operator-contracts", h.operator + "/admin/contracts", "td button", "Revoke"},
-		{"submit", "/submit", "main", "Add a host"},
+		{"submit", "/submit", "main", "Add a service"},
 		{"rules", "/rules", ".rules", "AGIS302"},
 		{"rules-found", "/rules?family=wk", ".rules", "WK"},
 		{"sample", "/validate?sample=broken.json", "main", "json"},
@@ -366,7 +366,7 @@ func (h *testServer) places() []place {
 		{"changes", "/changes", "main", "locanda.test"},
 		{"changes-none", "/changes?host=nobody.test", "main", "nobody.test"},
 		{"diff", h.diff, "main ins, main del", ""},
-		{"census", "/census", ".chart", "Well-formed"},
+		{"census", "/census", ".chart", "Documents can be read"},
 		{"census-hosts", "/census/hosts?figure=format%3Aai", ".hostlist", ".test"},
 		{"home", "/", "p.states", "can be reached"},
 	}

@@ -73,8 +73,8 @@ const (
 	maxLinks    = 100
 )
 
-// classReason explains what a class means for the list of services.
-func classReason(c conformance.PublisherClass) string {
+// ClassReason explains what a class means for the list of services.
+func ClassReason(c conformance.PublisherClass) string {
 	switch c {
 	case conformance.Publishes:
 		return "it publishes documents for agents"
@@ -112,7 +112,7 @@ func (a *Answers) Explain(ctx context.Context, host string) (Explanation, error)
 func (a *Answers) ExplainService(ctx context.Context, s Service) (Explanation, error) {
 	now := a.now()
 	e := Explanation{
-		Host: s.Host, Listed: isListed(s.ServiceSummary), Class: s.Conformance.Class, Why: classReason(s.Conformance.Class),
+		Host: s.Host, Listed: isListed(s.ServiceSummary), Class: s.Conformance.Class, Why: ClassReason(s.Conformance.Class),
 		States: s.Conformance.States, Visited: s.State.Visited, Due: s.State.Due,
 	}
 	if !e.Listed && len(s.Documents) > 0 {
@@ -183,8 +183,8 @@ func (h *HostHistory) setTurns(turns []conformance.Turn, now time.Time) {
 
 // Mark returns the state of a day in one word: "good" if no state fails, "flawed" if the documents
 // break rules or disagree, "bad" if the host or its documents do not answer or cannot be read,
-// "changing" while the host is flapping, "empty" for a host without documents, and "unknown" before
-// the history begins.
+// "changing" while the host is flapping, "closed" if robots.txt keeps the crawler out, "empty" for a host
+// without documents, and "unknown" before the history begins.
 func (d HistoryDay) Mark() string {
 	s := d.Standing
 	switch {
@@ -194,6 +194,8 @@ func (d HistoryDay) Mark() string {
 		return "changing"
 	case s.Reachable == conformance.No || s.WellFormed == conformance.No || s.Answers == conformance.No:
 		return "bad"
+	case s.Class == conformance.Withheld:
+		return "closed"
 	case s.Class != conformance.Publishes && s.Class != conformance.OtherDialect:
 		return "empty"
 	case s.Conformant == conformance.No || s.Consistent == conformance.No:

@@ -182,16 +182,16 @@ func (c *Claim) judgeRelation(namespace, owner string, bearers []string) {
 		c.Proof = fmt.Sprintf("the document declares no namespace; %q is the domain of its vocabulary, which anybody may share", namespace)
 	case owner != "" && owner == site:
 		c.Relation = relationOwnDomain
-		c.Proof = fmt.Sprintf("the namespace is a name of the domain %s, from which the document was fetched over https", owner)
+		c.Proof = fmt.Sprintf("the namespace is a name of the domain %s, from which the document was fetched over HTTPS", owner)
 	case owner != "":
 		c.Relation = relationForeignDomain
 		c.Proof = fmt.Sprintf("the namespace is a name of the domain %s, and the host belongs to %s", owner, site)
 	case domainHasName(site, namespace):
 		c.Relation = relationOwnName
-		c.Proof = fmt.Sprintf("the namespace is the name of the domain %s, from which the document was fetched over https", site)
+		c.Proof = fmt.Sprintf("the namespace begins with the name of the domain %s, from which the document was fetched over HTTPS", site)
 	case len(bearers) > 0:
 		c.Relation = relationForeignName
-		c.Proof = fmt.Sprintf("the document declares the namespace %.80q, which is the name of another domain: %s", namespace, psl.Domain(bearers[0]))
+		c.Proof = fmt.Sprintf("the document declares the namespace %.80q, which begins with the name of another domain: %s", namespace, psl.Domain(bearers[0]))
 	default:
 		c.Proof = "the document declares the namespace; a namespace is not reserved, so nothing more can be shown"
 	}
@@ -291,7 +291,7 @@ func (a *Answers) findConcerns(ctx context.Context, namespace, owner string, bea
 	if len(named) > 0 {
 		concerns = append(concerns, Concern{
 			Code: relationForeignName, Hosts: named,
-			Message: "the namespace is the name of another domain (" + strings.Join(registrableDomains(bearers), ", ") + "): these hosts may be squatting on it",
+			Message: "the namespace begins with the name of another domain (" + strings.Join(registrableDomains(bearers), ", ") + "): these hosts may be squatting on it",
 		})
 	}
 	alike, err := a.FindLookalikes(ctx, namespace)

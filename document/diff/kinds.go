@@ -27,7 +27,7 @@ func (s Severity) String() string {
 }
 
 // Meaning explains the severities in one sentence without its end.
-const Meaning = "high: a call goes elsewhere, is protected less or does something else; medium: a call can fail or cost more; low: anything else that callers notice"
+const Meaning = "high means that a call goes elsewhere, is protected less or does something else; medium, that a call can fail or cost more; low, anything else that callers notice"
 
 // ParseSeverity returns the severity of a word, and false for a word that names none.
 func ParseSeverity(word string) (Severity, bool) {

@@ -15,19 +15,11 @@ func (c *checker) checkInstruction(n *protocol.Node, what string) {
 	if !ok {
 		return
 	}
-	c.Add("AGIS519", n, what+" holds "+found+describeDeceit(found), deceitHelp)
+	c.Add("AGIS519", n, what+" holds "+protocol.DescribeInstruction(found), deceitHelp)
 	if c.told == nil {
 		c.told = map[*protocol.Node]bool{}
 	}
 	c.told[n] = true
-}
-
-// describeDeceit describes the problem that [protocol.Instruction] found.
-func describeDeceit(found string) string {
-	if strings.HasPrefix(found, "the words") {
-		return ", which address a model instead of describing something"
-	}
-	return ", which people do not see and models do"
 }
 
 const deceitHelp = "describe the service only, in characters that can be seen"
@@ -38,7 +30,7 @@ func (c *checker) checkTexts(n *protocol.Node) {
 	for _, m := range n.Items {
 		if !isASCII(m.Key) {
 			if found, ok := protocol.Instruction(m.Key); ok {
-				c.AddKey("AGIS519", m, "the name "+protocol.Quote(m.Key)+" holds "+found+describeDeceit(found), deceitHelp)
+				c.AddKey("AGIS519", m, "the name "+protocol.Quote(m.Key)+" holds "+protocol.DescribeInstruction(found), deceitHelp)
 			}
 		}
 		if m.Kind == protocol.String && (m.Key == "description" || !isASCII(m.Text)) && !c.told[m] {

@@ -171,7 +171,7 @@ func (c *checker) summaryTexts(n *protocol.Node) {
 	for _, m := range n.Items {
 		for _, text := range []string{m.Key, m.Str()} {
 			if found, ok := protocol.Instruction(text); ok {
-				c.Add("WK115", m, "the text "+protocol.Quote(text)+" holds "+found+describeDeceit(found), deceitHelp)
+				c.Add("WK115", m, "the text "+protocol.Quote(text)+" holds "+protocol.DescribeInstruction(found), deceitHelp)
 			}
 		}
 		c.summaryTexts(m)

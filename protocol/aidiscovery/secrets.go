@@ -32,7 +32,7 @@ func (c *checker) checkHostileText(n *protocol.Node, s string, add func(code str
 		add("AI901", n, "this text holds "+what, "remove it and revoke it; everyone who read this document has it")
 	}
 	if what, ok := protocol.Instruction(s); ok {
-		add("AI904", n, "this text holds "+what+", which addresses a model instead of describing the service", "describe the service only, in characters that can be seen")
+		add("AI904", n, "this text holds "+protocol.DescribeInstruction(what), "describe the service only, in characters that can be seen")
 	}
 }
 

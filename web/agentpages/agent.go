@@ -273,7 +273,7 @@ func (p *Pages) groupEvidence(d answer.AgentDetails) []evidenceGroup {
 		default:
 			row.Outside = frame.ExternalLinkOf(s.Source)
 			row.Link = entryLink(d, newestEntry(d, signalFields[s.Signal]))
-			if s.Source == s.What {
+			if s.Source == s.What || s.Date.IsZero() || strings.HasPrefix(s.Source, "/") { // not a look outside
 				row.Outside = frame.ExternalLink{}
 			}
 			if s.Signal == registry.SignalInbox && s.What != "" && !strings.HasPrefix(s.What, "https://") {
@@ -321,7 +321,7 @@ var signalFields = map[string]string{
 // claimOf splits "creator_name: Acme".
 func claimOf(what string) (title, value, field string) {
 	field, value, _ = strings.Cut(what, ": ")
-	title = strings.ReplaceAll(field, "_", " ")
+	title = strings.ReplaceAll(strings.TrimSuffix(field, "_url"), "_", " ")
 	if title != "" {
 		title = strings.ToUpper(title[:1]) + title[1:]
 	}
@@ -388,6 +388,9 @@ func entryLink(d answer.AgentDetails, n int) string {
 	return history
 }
 
+// domainMethods name the places where the owner of a domain names an agent.
+var domainMethods = map[string]string{"dns": "DNS", "https": "HTTPS"}
+
 var proofWords = map[string]string{
 	"":                      "possession is not proved",
 	registry.ProofSignature: "shown by a signed request",
@@ -430,9 +433,9 @@ func (p *Pages) domainViews(a registry.Agent) []domainView {
 		case d.Since.IsZero():
 			v.State = "claimed, not proved yet"
 		case d.Failures > 0:
-			v.State, v.Good = fmt.Sprintf("proved by %s; the last %s failed, with the third the proof is withdrawn", d.Method, frame.FormatCount(d.Failures, "check")), true
+			v.State, v.Good = fmt.Sprintf("proved by %s; the last %s failed, with the third the proof is withdrawn", domainMethods[d.Method], frame.FormatCount(d.Failures, "check")), true
 		default:
-			v.State, v.Good = "proved by "+d.Method, true
+			v.State, v.Good = "proved by "+domainMethods[d.Method], true
 		}
 		domains = append(domains, v)
 	}
@@ -531,17 +534,17 @@ type trustView struct {
 }
 
 type trustPart struct {
-	Name   string
-	Points int
+	Name           string
+	Points, Weight int // of 1,000; a percentage
 }
 
 func trustOf(a registry.Agent) trustView {
 	s := registry.TrustScore(a)
 	return trustView{Score: s.Total, Grade: s.Grade, Parts: []trustPart{
-		{"Provenance", s.Components.Provenance},
-		{"Behavior", s.Components.Behavioral},
-		{"Transparency", s.Components.Transparency},
-		{"Security", s.Components.Security},
-		{"Attestations by peers", s.Components.PeerAttestations},
+		{"Provenance", s.Components.Provenance, registry.WeightProvenance},
+		{"Behavior", s.Components.Behavioral, registry.WeightBehavioral},
+		{"Transparency", s.Components.Transparency, registry.WeightTransparency},
+		{"Security", s.Components.Security, registry.WeightSecurity},
+		{"Attestations by peers", s.Components.PeerAttestations, registry.WeightPeerAttestations},
 	}}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"time"
 
 	"gazetteer/api/answer"
 	"gazetteer/protocol/did"
@@ -64,7 +65,7 @@ func (p *Pages) didChecks(d answer.AgentDetails) []didCheck {
 		field := "verificationMethod " + strings.TrimPrefix(m.ID, doc.ID)
 		switch {
 		case m.ID != current:
-			add(field, m.PublicKeyMultibase, "good", "retired on "+m.Revoked+"; signs nothing any more", "#keys")
+			add(field, m.PublicKeyMultibase, "good", "retired on "+dateOf(m.Revoked)+"; signs nothing any more", "#keys")
 		case d.Agent.KeyProof != "":
 			add(field, m.PublicKeyMultibase, "good", "possession "+proofWords[d.Agent.KeyProof], entryLink(d, keyEntry(d, d.Agent.PublicKey)))
 		default:
@@ -107,4 +108,13 @@ func signalOf(d answer.AgentDetails, name string) (evidence.Signal, bool) {
 		return evidence.Signal{}, false
 	}
 	return d.Evidence[i], true
+}
+
+// dateOf returns the date of a time in RFC 3339 in words, and any other text unchanged.
+func dateOf(text string) string {
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return text
+	}
+	return t.UTC().Format("2 January 2006")
 }

@@ -77,15 +77,15 @@ func newUnknownAgent(id string) *frame.Problem {
 	return &frame.Problem{
 		Status: http.StatusNotFound, Title: "No such agent",
 		What:  fmt.Sprintf("No agent is registered here as %q.", frame.ClipPlain(120, id)),
-		Help:  "Check the id. An agent of another registry is known only there.",
+		Help:  "Check the ID. An agent of another registry is known only there.",
 		Links: []frame.Link{{Text: "Search for its name", Address: "/agents?q=" + url.QueryEscape(id)}, {Text: "All agents", Address: "/agents"}},
 	}
 }
 
-// newRefusedID returns the problem of a text that cannot be the id of an agent.
+// newRefusedID returns the problem of a text that cannot be the ID of an agent.
 func newRefusedID(id, message, help string) *frame.Problem {
 	v := newUnknownAgent(id)
-	v.What = fmt.Sprintf("%q cannot be the id of an agent: %s.", frame.ClipPlain(120, id), frame.PlainText(message))
+	v.What = fmt.Sprintf("%q cannot be the ID of an agent: %s.", frame.ClipPlain(120, id), frame.PlainText(message))
 	v.Help = frame.AsSentence(frame.PlainText(help))
 	return v
 }

@@ -17,9 +17,9 @@ import (
 // that is in a state and for one that is not.
 var censusStates = map[string]struct{ yes, no string }{
 	"reachable":   {"Reachable", "Not reachable"},
-	"well-formed": {"Well-formed", "Not well-formed"},
-	"conformant":  {"Conformant", "Not conformant"},
-	"consistent":  {"Consistent", "Not consistent"},
+	"well-formed": {"Documents can be read", "Documents cannot be read"},
+	"conformant":  {"Keeps to its draft", "Breaks its draft"},
+	"consistent":  {"Documents agree", "Documents disagree"},
 	"answers":     {"Answers", "Does not answer"},
 }
 
@@ -53,8 +53,9 @@ var censusWords = map[string]string{
 	"robots:open":              "Open",
 	"robots:closed":            "Closed",
 	"robots:partly":            "Partly closed",
-	"robots:none":              "None",
+	"robots:none":              "No robots.txt",
 	"robots:failed":            "Not answered",
+	"robots:unknown":           "Not requested",
 }
 
 // describeFigure names the value of a family for people; a value that the program did not choose
@@ -87,6 +88,9 @@ func describeFigure(family, value string) string {
 	case "outcome":
 		kind, outcome, _ := strings.Cut(value, " ")
 		return formatWord(kind) + ": " + lowerFirst(frame.DescribeOutcome(fetch.Outcome(outcome)))
+	case "media-type":
+		kind, mediaType, _ := strings.Cut(value, " ")
+		return formatWord(kind) + ": " + mediaType
 	case "signal":
 		return agentpages.DescribeSignal(value)
 	}
@@ -105,7 +109,7 @@ func lowerFirst(s string) string { return strings.ToLower(s[:min(len(s), 1)]) + 
 var closedFamilies = map[string]string{
 	"adoption": "format", "changes-by-week": "format", "states": "state", "classes": "class", // over time
 	"class": "class", "state": "state", "format": "format", "formats": "formats", "alias-only": "alias-only", "duplicate": "duplicate",
-	"robots": "robots", "outcome": "outcome", "changes": "format", "agents": "signal",
+	"robots": "robots", "outcome": "outcome", "media-type": "media-type", "changes": "format", "agents": "signal",
 }
 
 // maxDrawn is the number of bars of a drawing.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,6 +28,7 @@ type ownerRequestView struct {
 	// not proved.
 	Value  string
 	Probes []registry.Probe
+	Closed bool // this server asks no other hosts, so that only a signature proves a request
 	More   bool // a look has more values than it shows
 }
 
@@ -73,6 +75,7 @@ func (v *ownerRequestView) showAnswer(a owner.RequestResult) {
 	switch {
 	case !a.Done:
 		v.Value, v.Probes = a.Publish.Value, a.Probes
+		v.Closed = !slices.ContainsFunc(a.Probes, func(l registry.Probe) bool { return l.Query != owner.NoProbe })
 		for _, l := range a.Probes {
 			v.More = v.More || l.OmittedValues > 0
 		}

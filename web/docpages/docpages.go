@@ -246,7 +246,7 @@ func newParameter(api *huma.OpenAPI, name string, s *huma.Schema, required bool)
 	if s.Default != nil {
 		v.Default = fmt.Sprint(s.Default)
 	}
-	if s.Minimum != nil && s.Maximum != nil {
+	if s.Minimum != nil && s.Maximum != nil && !strings.Contains(v.Text, frame.FormatNumber(int(*s.Maximum))) { // not said twice
 		v.Range = fmt.Sprintf("%g to %g", *s.Minimum, *s.Maximum)
 	}
 	return v

@@ -88,6 +88,7 @@ func New(o Options) *Frame {
 		"agent":     AgentPath,
 		"digits":    FormatNumber,
 		"links":     func() []Link { return f.links },
+		"kindname":  KindName,
 		"lookalike": describeLookalike,
 	}).ParseFS(frameFiles, "templates/layout.html", "templates/parts.html"))
 	f.templates["problem"] = template.Must(template.Must(f.shared.Clone()).ParseFS(frameFiles, "templates/problem.html"))

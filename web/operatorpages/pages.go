@@ -9,7 +9,6 @@ import (
 	"embed"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -143,7 +142,7 @@ func (p *Pages) listTasks(ctx context.Context) (tasks []task, err error) {
 		}
 		policy := admissionTexts[r.Admission.Mode]
 		if !r.Admission.Closes.IsZero() {
-			policy += "; it changes to approval on " + r.Admission.Closes.UTC().Format(time.DateOnly) + " unless you use the registry before"
+			policy += "; from " + r.Admission.Closes.UTC().Format("2 January 2006") + " new agents wait for your approval, unless you use the registry before then"
 		}
 		tasks = append(tasks, task{Name: "Admission", Waiting: policy, Command: "gazetteer registry admission"}, registrations, reports)
 		if r.Halted != nil {

@@ -96,17 +96,33 @@ func New(title, unit string, points []Point) *Plot {
 		v.Y = append(v.Y, Tick{At: formatNumber(y(n)), Text: formatValue(n)})
 	}
 	v.X = timeTicks(first.At, last.At, x)
-	begin := "2 January 15:04"
-	if first.At.UTC().Year() != last.At.UTC().Year() {
-		begin = "2 January 2006 15:04"
+	begin, end := spanFormats(first.At.UTC(), last.At.UTC())
+	v.Says = fmt.Sprintf("%s: from %s to %s between %s and %s UTC", title, formatUnit(first.Value, unit), formatUnit(last.Value, unit),
+		first.At.UTC().Format(begin), last.At.UTC().Format(end))
+	if highest > max(first.Value, last.Value) {
+		v.Says += ", highest " + formatUnit(highest, unit)
 	}
-	v.Says = fmt.Sprintf("%s: from %s to %s between %s and %s, highest %s", title, formatUnit(first.Value, unit), formatUnit(last.Value, unit),
-		first.At.UTC().Format(begin), last.At.UTC().Format(begin+" UTC"), formatUnit(highest, unit))
 	every := (len(points) + maxRows - 1) / maxRows
 	for i := len(points) - 1; i >= 0; i -= every {
 		v.Points = append(v.Points, TableRow{points[i].At.UTC().Format("2 January 2006 15:04:05 UTC"), formatUnit(points[i].Value, unit)})
 	}
 	return v
+}
+
+// spanFormats returns the formats of two times in UTC that a sentence names: with seconds below an hour,
+// and with the day and the year only where they differ.
+func spanFormats(from, to time.Time) (first, last string) {
+	clock := "15:04"
+	if to.Sub(from) < time.Hour {
+		clock = "15:04:05"
+	}
+	switch {
+	case from.Year() != to.Year():
+		return "2 January 2006 " + clock, "2 January 2006 " + clock
+	case from.YearDay() != to.YearDay():
+		return "2 January " + clock, "2 January " + clock
+	}
+	return "2 January " + clock, clock
 }
 
 // niceStep returns the distance of the marks on an axis up to the highest of some figures: 1, 2 or 5

@@ -63,7 +63,7 @@ func TestNothingToDraw(t *testing.T) {
 
 func TestPlotHasTextDescription(t *testing.T) {
 	p := plot.New("Visits", "a minute", []plot.Point{{At: began, Value: 2}, {At: began.Add(time.Hour), Value: 1500}})
-	if want := "Visits: from 2 a minute to 1,500 a minute between 14 March 09:26 and 14 March 10:26 UTC, highest 1,500 a minute"; p.Says != want {
+	if want := "Visits: from 2 a minute to 1,500 a minute between 14 March 09:26 and 10:26 UTC"; p.Says != want {
 		t.Errorf("%q, want %q", p.Says, want)
 	}
 	if len(p.Points) != 2 || !strings.HasPrefix(p.Points[0].Value, "1,500") {
