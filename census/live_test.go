@@ -293,12 +293,20 @@ func TestRefreshWithClockAhead(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	ended := make(chan error, 1)
 	go func() { ended <- l.Run(ctx) }()
-	if _, err := s.Apply(ctx, store.Put(store.HostKey("a.test"), []byte(`{"name":"a.test"}`))); err != nil {
+	add := func(host string) uint64 {
+		seq, err := s.Apply(ctx, store.Put(store.HostKey(host), []byte(`{"name":"`+host+`"}`)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return seq
+	}
+	if err := l.WaitFor(ctx, add("a.test")); err != nil { // which refreshes them, too
 		t.Fatal(err)
 	}
-	for l.Stats().Hosts == 0 && wait.For(ctx, 10*time.Millisecond) == nil {
+	add("b.test")
+	for l.Stats().Hosts < 2 && wait.For(ctx, 10*time.Millisecond) == nil {
 	}
-	if n := l.Stats().Hosts; n != 1 {
+	if n := l.Stats().Hosts; n != 2 {
 		t.Errorf("the figures have %d hosts", n)
 	}
 	cancel()
