@@ -59,7 +59,7 @@ type searchInput struct {
 	Safe         bool     `query:"safe" doc:"true to leave out operations that end or remove something or cannot be undone, as declared or by inference"`
 	MinFit       float64  `query:"min_fit" minimum:"0" maximum:"1" doc:"omits results with a lower fit, 0 to 1; a page can then be shorter. Results below far_below of the answer probably do not fit the request"`
 	Facets       []string `query:"facets,explode" maxItems:"16" doc:"fields to count the values of, with commas between"`
-	Limit        int      `query:"limit" minimum:"1" maximum:"100" doc:"how many operations on one page, 1 to 100; left out, 20, and with within_tokens as many as fit"`
+	Limit        int      `query:"limit" minimum:"1" maximum:"100" doc:"how many operations on one page, 1 to 100; 20 by default, or as many as fit with within_tokens"`
 	Cursor       string   `query:"cursor" doc:"where the page begins, from the answer before"`
 	WithinTokens int      `query:"within_tokens" minimum:"100" maximum:"100000" doc:"a number of tokens, 100 to 100,000: as many results as fit, in a short form"`
 	As           string   `query:"as" enum:"mcp,functions,curl" doc:"mcp, functions or curl: the results in that form, for callers. Documents with errors are left out, unless state or level asks for them, as in state=invalid"`
