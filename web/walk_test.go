@@ -366,7 +366,7 @@ func (h *testServer) places() []place {
 		{"changes", "/changes", "main", "locanda.test"},
 		{"changes-none", "/changes?host=nobody.test", "main", "nobody.test"},
 		{"diff", h.diff, "main ins, main del", ""},
-		{"census", "/census", ".chart", "Documents can be read"},
+		{"census", "/census", ".chart", "Documents agree"},
 		{"census-hosts", "/census/hosts?figure=format%3Aai", ".hostlist", ".test"},
 		{"home", "/", "p.states", "can be reached"},
 	}

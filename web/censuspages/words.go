@@ -17,7 +17,7 @@ import (
 // that is in a state and for one that is not.
 var censusStates = map[string]struct{ yes, no string }{
 	"reachable":   {"Reachable", "Not reachable"},
-	"well-formed": {"Documents can be read", "Documents cannot be read"},
+	"well-formed": {"Readable", "Not readable"},
 	"conformant":  {"Keeps to its draft", "Breaks its draft"},
 	"consistent":  {"Documents agree", "Documents disagree"},
 	"answers":     {"Answers", "Does not answer"},
