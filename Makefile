@@ -80,6 +80,7 @@ soak: ## the long forms: kill -9 loops, a crawl of 20,000 hosts, and fuzzing
 	MEMORY_HOSTS=5000 $(GO) test -count=1 -timeout 60m -v -run 'TestMemoryOfACrawl' ./internal/privatenet
 	PRIVATE_HOSTS=2000 $(GO) test -count=1 -timeout 60m ./internal/privatenet
 	SIEGE=2000 $(GO) test -count=1 -timeout 60m -v -run 'TestSiege' ./internal/privatenet
+	CONNECTIONS=10000 $(GO) test -count=1 -timeout 60m -v -run 'TestIdleConnectionMemory' ./cmd/gazetteer
 	BACKUP_MB=1000 $(GO) test -count=1 -timeout 60m -v -run 'TestBackupFigures' ./internal/backup
 	CRAWL_HOSTS=20000 $(GO) test -count=1 -timeout 60m -run 'TestInternet$$' ./crawler
 	KILLS=200 HOSTS=20000 $(GO) test -count=1 -timeout 60m -run 'Kill' ./index ./cmd/gazetteer
