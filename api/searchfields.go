@@ -63,7 +63,7 @@ func readHitForm(lists []string, explain bool) (hitForm, error) {
 
 // ShortPage is one page of a search with results in their short form.
 type ShortPage struct {
-	Hits []answer.ShortHit `json:"hits"`
+	Hits []answer.ShortHit `json:"hits" doc:"the results, best first"`
 	PageState
 	Services []ShortServiceHit `json:"services,omitempty" doc:"services that answer the words as a whole; on the first page"`
 	Query    *QueryView        `json:"query,omitempty" doc:"how the search was understood; with explain=true"`
@@ -79,7 +79,7 @@ type ShortServiceHit struct {
 
 // PartialPage is one page of a search with the members of each result that fields names.
 type PartialPage struct {
-	Hits []PartialHit `json:"hits"`
+	Hits []PartialHit `json:"hits" doc:"the results, best first"`
 	PageState
 }
 

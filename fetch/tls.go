@@ -21,7 +21,7 @@ type TLS struct {
 	Expires time.Time `json:"expires"` // the certificate of the host
 	Issuer  string    `json:"issuer"`  // who signed it; untrusted text
 	// Keys lists the kinds of the keys of the host and of its issuers, as far as the server sent
-	// them: "ECDSA P-256, RSA 2048".
+	// them: "ECDSA P-256, RSA 2048". One kind that all have is named once.
 	Keys  string   `json:"keys"`
 	Names []string `json:"names"`      // at most 10 it is good for; untrusted text
 	Chain int      `json:"chain_sent"` // certificates the server sent
@@ -42,7 +42,9 @@ func describeTLS(s *tls.ConnectionState) *TLS {
 	leaf := s.PeerCertificates[0]
 	t := &TLS{Version: tls.VersionName(s.Version), Expires: leaf.NotAfter, Issuer: issuerName(leaf), Chain: len(s.PeerCertificates)}
 	for _, c := range s.PeerCertificates[:min(2, len(s.PeerCertificates))] {
-		t.Keys = strings.TrimPrefix(t.Keys+", "+keyKind(c.PublicKey), ", ")
+		if kind := keyKind(c.PublicKey); kind != t.Keys { // named once if all are of one kind
+			t.Keys = strings.TrimPrefix(t.Keys+", "+kind, ", ")
+		}
 	}
 	for _, name := range leaf.DNSNames[:min(len(leaf.DNSNames), maxNames)] {
 		t.Names = append(t.Names, protocol.ClipBytes(name, 253))

@@ -234,7 +234,7 @@ func TestUnchangedLinesAreFolded(t *testing.T) {
 func TestChangesOfAgentsBeginWithTheName(t *testing.T) {
 	h := engine(t, agentChange{sample{word: plainWord}})
 	body := get(t, h, "/changes?severity=none").Body.String()
-	if want := `>“Taxi Sol” changed its endpoints and handle</a> <span class="host">AIR-1</span>`; !strings.Contains(body, want) {
+	if want := `>“Taxi Sol” changed its endpoints and handle</a> <span class="host one-line">AIR-1</span>`; !strings.Contains(body, want) {
 		t.Errorf("no %s in %s", want, body)
 	}
 	body = get(t, h, "/changes").Body.String()
