@@ -20,7 +20,8 @@ import (
 // with writes between them: the server keeps running, registers agents and answers.
 func TestIdleConnectionsDoNotBlockServer(t *testing.T) {
 	const descriptors = 200
-	p := startLimitedProgram(t, descriptors)
+	metrics := metricsAddress(t)
+	p := startLimitedProgram(t, descriptors, "metrics_listen="+metrics)
 	address := strings.TrimPrefix(p.base, "http://")
 	var held []net.Conn
 	defer func() {
@@ -45,6 +46,7 @@ func TestIdleConnectionsDoNotBlockServer(t *testing.T) {
 			t.Fatalf("round %d: a registration was answered %s", round, response.Status)
 		}
 	}
+	wantMetrics(t, metrics, `gazetteer_connections [1-9]`, `gazetteer_connections_dropped_total [1-9]`)
 	select {
 	case <-p.ended:
 		t.Fatalf("the server ended:\n%s", p.log)

@@ -235,7 +235,8 @@ func TestStrictHeaderLinesAfterPaddedLength(t *testing.T) {
 // X-Real-IP, which proxies pass on unchanged, does not.
 func TestClientSuppliedRealIPIsIgnored(t *testing.T) {
 	t.Parallel()
-	p := startProgram(t, "crawler.enabled=false", "api.trusted_proxies=127.0.0.1", "api.registrations_per_hour=20")
+	metrics := metricsAddress(t)
+	p := startProgram(t, "crawler.enabled=false", "api.trusted_proxies=127.0.0.1", "api.registrations_per_hour=20", "metrics_listen="+metrics)
 	statuses := map[int]int{}
 	for i := range 25 {
 		body := fmt.Sprintf(`{"name": "A", "public_key": "%s"}`, freshKey())
@@ -245,6 +246,7 @@ func TestClientSuppliedRealIPIsIgnored(t *testing.T) {
 	if statuses[201] != 20 || statuses[429] != 5 {
 		t.Errorf("with an address of X-Real-IP for each: %v, want 20 registered and 5 refused", statuses)
 	}
+	wantMetrics(t, metrics, `gazetteer_limit_refused_total\{limit="registrations",scope="client"\} 5$`)
 	body := fmt.Sprintf(`{"name": "A", "public_key": "%s"}`, freshKey())
 	if status, text := p.ask("POST", "/api/v1/agents/register", body, "X-Forwarded-For", "203.0.113.9"); status != 201 {
 		t.Errorf("another client of the proxy: %d %s", status, text)

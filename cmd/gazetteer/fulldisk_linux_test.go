@@ -16,7 +16,8 @@ import (
 func TestErasureOnFullDisk(t *testing.T) {
 	t.Parallel()
 	const reserve = 8 << 20
-	p := startProgramIn(t, need.Tmpfs(t, "size=64m"), "min_free_bytes=8388608")
+	metrics := metricsAddress(t)
+	p := startProgramIn(t, need.Tmpfs(t, "size=64m"), "min_free_bytes=8388608", "metrics_listen="+metrics)
 	run := func(want int, words ...string) string {
 		t.Helper()
 		out, code := p.cli(words...)
@@ -43,6 +44,7 @@ func TestErasureOnFullDisk(t *testing.T) {
 	if out, code := p.cli("agent", "update", "--description", "."); code == 0 { // its history grows
 		t.Errorf("an update is stored: %s", out)
 	}
+	wantMetrics(t, metrics, `gazetteer_store_writes_refused_total\{reason="disk_full"\} [1-9]`)
 	run(0, "agent", "deactivate", "--erase", "--yes")
 	if status, body := p.ask(http.MethodGet, "/api/v1/agents/"+airID, ""); status != http.StatusGone || strings.Contains(body, "Ephemeral") {
 		t.Errorf("the agent after its erasure: %d %s", status, body)

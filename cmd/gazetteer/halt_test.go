@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -30,6 +31,17 @@ func metricsOf(t *testing.T, address string) string {
 	p := program{t: t, child: &child{base: "http://" + address}}
 	_, text := p.ask(http.MethodGet, "/metrics", "")
 	return text
+}
+
+// wantMetrics checks that a program's metrics have a line for each expression, which begins a line.
+func wantMetrics(t *testing.T, address string, expressions ...string) {
+	t.Helper()
+	text := metricsOf(t, address)
+	for _, e := range expressions {
+		if !regexp.MustCompile("(?m)^" + e).MatchString(text) {
+			t.Errorf("the metrics do not have a line %s:\n%s", e, text)
+		}
+	}
 }
 
 // flipByte changes a byte of a file, or changes it back.
@@ -129,6 +141,7 @@ func TestDamagedLogIsHalted(t *testing.T) {
 	if signs, _ := p.signing(metrics); !signs {
 		t.Error("a sound log does not sign")
 	}
+	wantMetrics(t, metrics, `gazetteer_log_bytes [1-9]`, `gazetteer_log_checkpoint_age_seconds [0-9.e-]*[1-9]`)
 	_, whole := p.ask(http.MethodGet, "/log/tile/0/000.p/3", "")
 	hashes := filepath.Join(p.data(), "log", "hashes")
 	flipByte(t, hashes, 3) // of the first leaf
@@ -234,6 +247,7 @@ func TestOnlyOneOfTwoMachinesSigns(t *testing.T) {
 	if signs, cause := one.signing(firstMetrics); !signs || cause != "" {
 		t.Errorf("the first: %t %q", signs, cause)
 	}
+	wantMetrics(t, firstMetrics, `gazetteer_log_lock_answer_age_seconds [0-9.e-]*[1-9]`)
 	stopped(t, one)
 	stopped(t, two)
 }
