@@ -62,31 +62,7 @@ func ParseRequest(a analysis.Analyzer, text string) Request {
 	weighLightVerbs(lower, weights, from, clauses)
 	weighChoosing(lower, weights, from)
 	expressions := findExpressions(fields, lower, weights, from, clauses)
-	forbidden := make([]bool, to) // words of prohibitions
-	for _, s := range findProhibitions(fields[from:to]) {
-		whole := s.end-s.start == to-from // the request contains nothing else
-		if negates(expressions, lower, from+s.start, from+s.end) || whole && (!forbidsInOrder(fields[from:to]) || renounces(lower[from:])) {
-			continue
-		}
-		p := s.Prohibition
-		if p.Verbs = appendNew(p.Verbs, verbsOfExpressions(expressions, from+s.start, from+s.end)); whole {
-			p.Text = strings.Join(fields[from:to], " ")
-			r.Prohibitions = append(r.Prohibitions, p)
-			for i := from; i < to; i++ {
-				forbidden[i] = true
-			}
-			break
-		}
-		p.Text = strings.Join(fields[from+s.start:from+s.end], " ")
-		r.Prohibitions = append(r.Prohibitions, p)
-		for i := s.start; i < s.end && !s.keep; i++ {
-			forbidden[from+i] = true
-			weights[from+i] *= contextWeight // the task is about the same things
-			if s.forbidsWord(normalizeWord(fields[from+i])) {
-				weights[from+i] = 0
-			}
-		}
-	}
+	forbidden := r.addProhibitions(fields[:to], lower, weights, from, expressions)
 	left := maxTerms
 	for i := from; i < to; i++ {
 		if weights[i] == 0 {
@@ -133,6 +109,39 @@ func ParseRequest(a analysis.Analyzer, text string) Request {
 	r.setActs(fields, weights, from, to, clauses, expressions, forbidden)
 	r.addTimes(a, lower, from, clauses)
 	return r
+}
+
+// addProhibitions separates the prohibitions from the task: it adds them, and gives their words less
+// weight or none. The result says for each of fields, whose first from are polite words, whether it
+// belongs to a prohibition.
+func (r *Request) addProhibitions(fields, lower []string, weights []float32, from int, expressions []expression) []bool {
+	to := len(fields)
+	forbidden := make([]bool, to)
+	for _, s := range findProhibitions(fields[from:to]) {
+		whole := s.end-s.start == to-from // the request contains nothing else
+		if negates(expressions, lower, from+s.start, from+s.end) || whole && (!forbidsInOrder(fields[from:to]) || renounces(lower[from:])) {
+			continue
+		}
+		p := s.Prohibition
+		if p.Verbs = appendNew(p.Verbs, verbsOfExpressions(expressions, from+s.start, from+s.end)); whole {
+			p.Text = strings.Join(fields[from:to], " ")
+			r.Prohibitions = append(r.Prohibitions, p)
+			for i := from; i < to; i++ {
+				forbidden[i] = true
+			}
+			break
+		}
+		p.Text = strings.Join(fields[from+s.start:from+s.end], " ")
+		r.Prohibitions = append(r.Prohibitions, p)
+		for i := s.start; i < s.end && !s.keep; i++ {
+			forbidden[from+i] = true
+			weights[from+i] *= contextWeight // the task is about the same things
+			if s.forbidsWord(normalizeWord(fields[from+i])) {
+				weights[from+i] = 0
+			}
+		}
+	}
+	return forbidden
 }
 
 // lightReads are verbs that ask for any kind of answer, so that the words after them say more.
