@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// A ConnectionRule says how many connections a listener holds at the same time.
+// A ConnectionRule says how many connections a pool holds at the same time.
 type ConnectionRule struct {
 	All  int // of all clients together
 	Each int // of one network of clients ([Network])
@@ -31,11 +31,11 @@ type ConnectionRule struct {
 	// Proxies are peers that connect for many clients. Their connections count against All alone,
 	// as do those of loopback addresses.
 	Proxies []netip.Prefix
-	// Uncounted listeners are not in the statistics of a set.
+	// Uncounted pools are not in the statistics of a set.
 	Uncounted bool
 }
 
-// ConnectionStats is what a [ConnectionListener] has counted since the start.
+// ConnectionStats is what a [ConnectionPool] has counted since the start.
 type ConnectionStats struct {
 	Open    int    // connections that are held now
 	Idle    int    // those of them that wait for a request
@@ -45,9 +45,8 @@ type ConnectionStats struct {
 	Paused  uint64 // how often accepting paused because the process had no descriptor left
 }
 
-// A ConnectionListener bounds the connections of a server, so that no client or crowd of clients
-// can hold all of them. Make one with [Set.Connections], and hand its ConnState to
-// [http.Server].
+// A ConnectionPool bounds the connections of one or more listeners together, so that no client or
+// crowd of clients can hold all of them. Make one with [Set.ConnectionPool].
 //
 //	 accepted ── first byte ──▶ to net/http ── active ◀──▶ idle ──▶ closed
 //	(silent)                                  (active)    (idle)
@@ -56,19 +55,10 @@ type ConnectionStats struct {
 // of the wider network that holds most of them first. Where none is silent or idle, the network
 // that holds most gives up its longest active connection, unless the network of the new one holds
 // as many: then the new one is closed.
-type ConnectionListener struct {
-	net.Listener
-	rule  ConnectionRule
-	ready chan *limitedConn
-	done  chan struct{} // closed by Close
-	once  sync.Once
-	work  sync.WaitGroup // of the goroutines that accept and that wait for a first byte
-	start time.Time
-	woken atomic.Int64 // when acceptSoon last woke acceptAll, in nanoseconds since start
+type ConnectionPool struct {
+	rule ConnectionRule
 
 	mu       sync.Mutex // guards the following fields
-	accept   error      // why accepting ended
-	ended    chan struct{}
 	open     int
 	networks map[netip.Prefix]int
 	groups   map[netip.Prefix]*connGroup
@@ -77,6 +67,21 @@ type ConnectionListener struct {
 	silent  *list.List // of *limitedConn, the oldest first
 	idle    *list.List // of *limitedConn, the oldest first
 	stats   ConnectionStats
+}
+
+// A ConnectionListener accepts connections within the bounds of a pool. Make one with
+// [ConnectionPool.Listen], and hand its ConnState to [http.Server].
+type ConnectionListener struct {
+	net.Listener
+	pool   *ConnectionPool
+	ready  chan *limitedConn
+	done   chan struct{} // closed by Close
+	once   sync.Once
+	work   sync.WaitGroup // of the goroutines that accept and that wait for a first byte
+	start  time.Time
+	woken  atomic.Int64  // when acceptSoon last woke acceptAll, in nanoseconds since start
+	accept error         // why accepting ended; set before ended is closed
+	ended  chan struct{} // closed when accepting has ended
 }
 
 // Phases of a connection.
@@ -120,28 +125,30 @@ type limitedConn struct {
 	first    [1]byte // what was read before the connection went to net/http
 	unread   bool    // first has not been handed on; the goroutine that reads owns it
 
-	// The listener's mutex guards following.
+	// The pool's mutex guards following.
 	phase int
 	place *list.Element // in the group's list of the phase
-	waits *list.Element // in the listener's list of silent or idle connections
+	waits *list.Element // in the pool's list of silent or idle connections
 }
 
 const defaultFirstByte = 5 * time.Second
 
-// Connections bounds the connections of a listener, which the set lists. It starts to accept at
-// once; Close ends that, closes the connections that net/http has not got yet, and waits for its
-// goroutines.
-func (s *Set) Connections(l net.Listener, rule ConnectionRule) *ConnectionListener {
+// ConnectionPool makes a pool, which the set lists.
+func (s *Set) ConnectionPool(rule ConnectionRule) *ConnectionPool {
 	rule.FirstByte = cmp.Or(rule.FirstByte, defaultFirstByte)
-	c := &ConnectionListener{
-		Listener: l, rule: rule, ready: make(chan *limitedConn), done: make(chan struct{}), ended: make(chan struct{}), start: time.Now(),
-		networks: map[netip.Prefix]int{}, groups: map[netip.Prefix]*connGroup{}, silent: list.New(), idle: list.New(),
-	}
+	p := &ConnectionPool{rule: rule, networks: map[netip.Prefix]int{}, groups: map[netip.Prefix]*connGroup{}, silent: list.New(), idle: list.New()}
 	if s != nil && !rule.Uncounted {
 		s.mu.Lock()
-		s.listeners = append(s.listeners, c)
+		s.pools = append(s.pools, p)
 		s.mu.Unlock()
 	}
+	return p
+}
+
+// Listen counts the connections of a listener in the pool. It starts to accept at once; Close ends
+// that, closes the connections that net/http has not got yet, and waits for its goroutines.
+func (p *ConnectionPool) Listen(l net.Listener) *ConnectionListener {
+	c := &ConnectionListener{Listener: l, pool: p, ready: make(chan *limitedConn), done: make(chan struct{}), ended: make(chan struct{}), start: time.Now()}
 	c.work.Go(c.acceptAll)
 	return c
 }
@@ -152,8 +159,6 @@ func (l *ConnectionListener) Accept() (net.Conn, error) {
 	case c := <-l.ready:
 		return c, nil
 	case <-l.ended:
-		l.mu.Lock()
-		defer l.mu.Unlock()
 		return nil, l.accept
 	}
 }
@@ -162,14 +167,14 @@ func (l *ConnectionListener) Accept() (net.Conn, error) {
 func (l *ConnectionListener) Close() error {
 	err := l.Listener.Close()
 	l.once.Do(func() { close(l.done) })
-	l.mu.Lock()
+	l.pool.mu.Lock()
 	var silent []*limitedConn
-	for _, g := range l.groups {
-		for e := g.phases[phaseSilent].Front(); e != nil; e = e.Next() {
-			silent = append(silent, e.Value.(*limitedConn))
+	for e := l.pool.silent.Front(); e != nil; e = e.Next() {
+		if c := e.Value.(*limitedConn); c.listener == l {
+			silent = append(silent, c)
 		}
 	}
-	l.mu.Unlock()
+	l.pool.mu.Unlock()
 	for _, c := range silent {
 		c.Close()
 	}
@@ -177,12 +182,12 @@ func (l *ConnectionListener) Close() error {
 	return err
 }
 
-// Stats returns the counts of the listener.
-func (l *ConnectionListener) Stats() ConnectionStats {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	s := l.stats
-	s.Open, s.Idle, s.All = l.open, l.idle.Len()+l.silent.Len(), l.rule.All
+// Stats returns the counts of the pool.
+func (p *ConnectionPool) Stats() ConnectionStats {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.stats
+	s.Open, s.Idle, s.All = p.open, p.idle.Len()+p.silent.Len(), p.rule.All
 	return s
 }
 
@@ -207,13 +212,11 @@ func (l *ConnectionListener) acceptAll() {
 			continue
 		}
 		if !IsShortage(err) {
-			l.mu.Lock()
 			l.accept = err
-			l.mu.Unlock()
 			close(l.ended)
 			return
 		}
-		l.dropForShortage()
+		l.pool.dropForShortage()
 		timer := time.NewTimer(pause)
 		select {
 		case <-timer.C:
@@ -252,12 +255,12 @@ func IsShortage(err error) bool {
 		func(passing error) bool { return errors.Is(err, passing) })
 }
 
-func (l *ConnectionListener) dropForShortage() {
-	l.mu.Lock()
-	l.stats.Paused++
-	victim := l.findVictim(nil) // the silent and idle ones first
-	l.evictConnection(victim)
-	l.mu.Unlock()
+func (p *ConnectionPool) dropForShortage() {
+	p.mu.Lock()
+	p.stats.Paused++
+	victim := p.findVictim(nil) // the silent and idle ones first
+	p.evictConnection(victim)
+	p.mu.Unlock()
 	victim.resetConnection()
 }
 
@@ -265,16 +268,17 @@ func (l *ConnectionListener) dropForShortage() {
 // it.
 func (l *ConnectionListener) admitConnection(conn net.Conn) {
 	c := &limitedConn{WrappedConn: WrappedConn{conn}, listener: l}
-	wide := l.identifyClient(c)
-	l.mu.Lock()
-	victim, ok := l.makeRoom(c, wide)
-	l.evictConnection(victim)
+	p := l.pool
+	wide := p.identifyClient(c)
+	p.mu.Lock()
+	victim, ok := p.makeRoom(c, wide)
+	p.evictConnection(victim)
 	if ok {
-		l.countConnection(c, wide)
+		p.countConnection(c, wide)
 	} else {
-		l.stats.Refused++
+		p.stats.Refused++
 	}
-	l.mu.Unlock()
+	p.mu.Unlock()
 	victim.resetConnection()
 	if !ok {
 		c.phase = phaseClosed
@@ -285,13 +289,13 @@ func (l *ConnectionListener) admitConnection(conn net.Conn) {
 }
 
 // identifyClient sets the network of a connection and returns the one of its group.
-func (l *ConnectionListener) identifyClient(c *limitedConn) (wide netip.Prefix) {
+func (p *ConnectionPool) identifyClient(c *limitedConn) (wide netip.Prefix) {
 	address, ok := c.RemoteAddr().(*net.TCPAddr)
 	if !ok {
 		return netip.Prefix{} // not of a network
 	}
 	client := address.AddrPort().Addr().Unmap().WithZone("")
-	if client.IsLoopback() || slices.ContainsFunc(l.rule.Proxies, func(p netip.Prefix) bool { return p.Contains(client) }) {
+	if client.IsLoopback() || slices.ContainsFunc(p.rule.Proxies, func(proxy netip.Prefix) bool { return proxy.Contains(client) }) {
 		return netip.Prefix{}
 	}
 	c.network = Network(client)
@@ -299,20 +303,20 @@ func (l *ConnectionListener) identifyClient(c *limitedConn) (wide netip.Prefix) 
 }
 
 // makeRoom reports whether a new connection may be held, and returns the one that has to go for it,
-// or nil; l.mu is held.
-func (l *ConnectionListener) makeRoom(c *limitedConn, wide netip.Prefix) (victim *limitedConn, ok bool) {
-	group := l.groups[wide]
+// or nil; p.mu is held.
+func (p *ConnectionPool) makeRoom(c *limitedConn, wide netip.Prefix) (victim *limitedConn, ok bool) {
+	group := p.groups[wide]
 	if c.network.IsValid() && group != nil {
-		inNetwork := l.networks[c.network] >= l.rule.Each
-		if inNetwork || group.count >= l.rule.Wide {
+		inNetwork := p.networks[c.network] >= p.rule.Each
+		if inNetwork || group.count >= p.rule.Wide {
 			victim = group.findWaiting(func(other *limitedConn) bool { return !inNetwork || other.network == c.network })
 			return victim, victim != nil
 		}
 	}
-	if l.open < l.rule.All {
+	if p.open < p.rule.All {
 		return nil, true
 	}
-	victim = l.findVictim(group)
+	victim = p.findVictim(group)
 	return victim, victim != nil
 }
 
@@ -320,16 +324,16 @@ func (l *ConnectionListener) makeRoom(c *limitedConn, wide netip.Prefix) (victim
 const maxSearched = 64
 
 // findVictim returns the connection that has to go for one of a group; nil where there is none that
-// should; l.mu is held. A group that has no connection yet is nil.
-func (l *ConnectionListener) findVictim(group *connGroup) *limitedConn {
+// should; p.mu is held. A group that has no connection yet is nil.
+func (p *ConnectionPool) findVictim(group *connGroup) *limitedConn {
 	for _, waiting := range []struct {
 		phase int
 		list  *list.List
-	}{{phaseSilent, l.silent}, {phaseIdle, l.idle}} {
+	}{{phaseSilent, p.silent}, {phaseIdle, p.idle}} {
 		if waiting.list.Len() == 0 {
 			continue
 		}
-		for g := range l.largestGroups() {
+		for g := range p.largestGroups() {
 			if oldest := g.phases[waiting.phase].Front(); oldest != nil {
 				return oldest.Value.(*limitedConn)
 			}
@@ -340,7 +344,7 @@ func (l *ConnectionListener) findVictim(group *connGroup) *limitedConn {
 	if group != nil {
 		own = group.count
 	}
-	for g := range l.largestGroups() {
+	for g := range p.largestGroups() {
 		if oldest := g.phases[phaseActive].Front(); oldest != nil && !g.proxy && g.count > own+1 {
 			return oldest.Value.(*limitedConn)
 		}
@@ -349,12 +353,12 @@ func (l *ConnectionListener) findVictim(group *connGroup) *limitedConn {
 }
 
 // largestGroups yields the groups that hold most connections, the largest first, but no more than
-// maxSearched of them; l.mu is held.
-func (l *ConnectionListener) largestGroups() iter.Seq[*connGroup] {
+// maxSearched of them; p.mu is held.
+func (p *ConnectionPool) largestGroups() iter.Seq[*connGroup] {
 	return func(yield func(*connGroup) bool) {
 		searched := 0
-		for count := len(l.byCount) - 1; count > 0; count-- {
-			for g := range l.byCount[count] {
+		for count := len(p.byCount) - 1; count > 0; count-- {
+			for g := range p.byCount[count] {
 				if searched++; searched > maxSearched || !yield(g) {
 					return
 				}
@@ -375,77 +379,77 @@ func (g *connGroup) findWaiting(fits func(*limitedConn) bool) *limitedConn {
 	return nil
 }
 
-// countConnection counts a connection; l.mu is held.
-func (l *ConnectionListener) countConnection(c *limitedConn, wide netip.Prefix) {
-	g := l.groups[wide]
+// countConnection counts a connection; p.mu is held.
+func (p *ConnectionPool) countConnection(c *limitedConn, wide netip.Prefix) {
+	g := p.groups[wide]
 	if g == nil {
 		g = &connGroup{network: wide, proxy: !c.network.IsValid()}
-		l.groups[wide] = g
+		p.groups[wide] = g
 	}
 	c.group, c.phase = g, phaseSilent
-	c.place, c.waits = g.phases[phaseSilent].PushBack(c), l.silent.PushBack(c)
-	l.open++
+	c.place, c.waits = g.phases[phaseSilent].PushBack(c), p.silent.PushBack(c)
+	p.open++
 	if c.network.IsValid() {
-		l.networks[c.network]++
+		p.networks[c.network]++
 	}
-	l.setGroupCount(g, g.count+1)
+	p.setGroupCount(g, g.count+1)
 }
 
-// setGroupCount moves a group to its place among all groups; l.mu is held.
-func (l *ConnectionListener) setGroupCount(g *connGroup, count int) {
+// setGroupCount moves a group to its place among all groups; p.mu is held.
+func (p *ConnectionPool) setGroupCount(g *connGroup, count int) {
 	if g.count > 0 {
-		delete(l.byCount[g.count], g)
+		delete(p.byCount[g.count], g)
 	}
 	g.count = count
-	for len(l.byCount) <= count {
-		l.byCount = append(l.byCount, nil)
+	for len(p.byCount) <= count {
+		p.byCount = append(p.byCount, nil)
 	}
 	if count == 0 {
-		delete(l.groups, g.network)
+		delete(p.groups, g.network)
 	} else {
-		if l.byCount[count] == nil {
-			l.byCount[count] = map[*connGroup]struct{}{}
+		if p.byCount[count] == nil {
+			p.byCount[count] = map[*connGroup]struct{}{}
 		}
-		l.byCount[count][g] = struct{}{}
+		p.byCount[count][g] = struct{}{}
 	}
-	for n := len(l.byCount); n > 0 && len(l.byCount[n-1]) == 0; n-- {
-		l.byCount = l.byCount[:n-1]
+	for n := len(p.byCount); n > 0 && len(p.byCount[n-1]) == 0; n-- {
+		p.byCount = p.byCount[:n-1]
 	}
 }
 
-// evictConnection takes a connection out of the counts; l.mu is held. It counts one that was open
+// evictConnection takes a connection out of the counts; p.mu is held. It counts one that was open
 // as dropped.
-func (l *ConnectionListener) evictConnection(victim *limitedConn) {
+func (p *ConnectionPool) evictConnection(victim *limitedConn) {
 	if victim != nil {
-		l.stats.Dropped++
-		l.uncountConnection(victim)
+		p.stats.Dropped++
+		p.uncountConnection(victim)
 	}
 }
 
-// uncountConnection takes a connection out of the counts once; l.mu is held.
-func (l *ConnectionListener) uncountConnection(c *limitedConn) {
+// uncountConnection takes a connection out of the counts once; p.mu is held.
+func (p *ConnectionPool) uncountConnection(c *limitedConn) {
 	if c.phase == phaseClosed {
 		return
 	}
-	l.leavePhase(c)
+	p.leavePhase(c)
 	c.phase = phaseClosed
-	l.open--
+	p.open--
 	if c.network.IsValid() {
-		if l.networks[c.network]--; l.networks[c.network] == 0 {
-			delete(l.networks, c.network)
+		if p.networks[c.network]--; p.networks[c.network] == 0 {
+			delete(p.networks, c.network)
 		}
 	}
-	l.setGroupCount(c.group, c.group.count-1)
+	p.setGroupCount(c.group, c.group.count-1)
 }
 
-// leavePhase takes a connection off the lists of its phase; l.mu is held.
-func (l *ConnectionListener) leavePhase(c *limitedConn) {
+// leavePhase takes a connection off the lists of its phase; p.mu is held.
+func (p *ConnectionPool) leavePhase(c *limitedConn) {
 	c.group.phases[c.phase].Remove(c.place)
 	if c.waits != nil {
 		if c.phase == phaseSilent {
-			l.silent.Remove(c.waits)
+			p.silent.Remove(c.waits)
 		} else {
-			l.idle.Remove(c.waits)
+			p.idle.Remove(c.waits)
 		}
 		c.waits = nil
 	}
@@ -453,24 +457,24 @@ func (l *ConnectionListener) leavePhase(c *limitedConn) {
 
 // enterPhase moves a connection to a phase. It returns the idle connection for which there is no
 // room any more, or nil.
-func (l *ConnectionListener) enterPhase(c *limitedConn, phase int) *limitedConn {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (p *ConnectionPool) enterPhase(c *limitedConn, phase int) *limitedConn {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if c.phase == phaseClosed || c.phase == phase {
 		return nil
 	}
-	l.leavePhase(c)
+	p.leavePhase(c)
 	c.phase = phase
 	c.place = c.group.phases[phase].PushBack(c)
 	if phase != phaseIdle {
 		return nil
 	}
-	c.waits = l.idle.PushBack(c)
-	if l.idle.Len() <= l.rule.Idle {
+	c.waits = p.idle.PushBack(c)
+	if p.idle.Len() <= p.rule.Idle {
 		return nil
 	}
-	oldest := l.idle.Front().Value.(*limitedConn)
-	l.evictConnection(oldest)
+	oldest := p.idle.Front().Value.(*limitedConn)
+	p.evictConnection(oldest)
 	return oldest
 }
 
@@ -483,9 +487,9 @@ func (l *ConnectionListener) ConnState(conn net.Conn, state http.ConnState) {
 	l.acceptSoon()
 	switch state {
 	case http.StateNew, http.StateActive, http.StateHijacked:
-		l.enterPhase(c, phaseActive)
+		l.pool.enterPhase(c, phaseActive)
 	case http.StateIdle:
-		l.enterPhase(c, phaseIdle).resetConnection()
+		l.pool.enterPhase(c, phaseIdle).resetConnection()
 	}
 }
 
@@ -505,7 +509,7 @@ func findLimitedConn(conn net.Conn) *limitedConn {
 
 // awaitFirstByte hands the connection on once its first byte has come.
 func (c *limitedConn) awaitFirstByte() {
-	c.SetReadDeadline(time.Now().Add(c.listener.rule.FirstByte))
+	c.SetReadDeadline(time.Now().Add(c.listener.pool.rule.FirstByte))
 	if _, err := io.ReadFull(c.Conn, c.first[:]); err != nil {
 		c.Close()
 		return
@@ -515,7 +519,7 @@ func (c *limitedConn) awaitFirstByte() {
 		tcp.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true}) // a connection without probes is none the worse
 	}
 	c.unread = true
-	c.listener.enterPhase(c, phaseActive)
+	c.listener.pool.enterPhase(c, phaseActive)
 	select {
 	case c.listener.ready <- c:
 	case <-c.listener.done:
@@ -535,11 +539,12 @@ func (c *limitedConn) Read(p []byte) (int, error) {
 
 // Close closes the connection and counts it no more.
 func (c *limitedConn) Close() error {
-	c.listener.mu.Lock()
+	p := c.listener.pool
+	p.mu.Lock()
 	if c.group != nil {
-		c.listener.uncountConnection(c)
+		p.uncountConnection(c)
 	}
-	c.listener.mu.Unlock()
+	p.mu.Unlock()
 	return c.Conn.Close()
 }
 

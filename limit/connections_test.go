@@ -86,16 +86,18 @@ func (c *crowd) connect(from, text string) *visitor {
 
 // serve runs a server with a rule in the bubble of a test. Its handler answers /slow only after an
 // hour.
-func serve(t *testing.T, rule limit.ConnectionRule) (*crowd, *limit.ConnectionListener) {
+func serve(t *testing.T, rule limit.ConnectionRule) (*crowd, *limit.ConnectionPool) {
 	t.Helper()
 	c := newCrowd(t)
-	return c, serveOn(t, c, rule)
+	pool := new(limit.Set).ConnectionPool(rule)
+	serveOn(t, c, pool)
+	return c, pool
 }
 
-// serveOn is serve for any listener.
-func serveOn(t *testing.T, from net.Listener, rule limit.ConnectionRule) *limit.ConnectionListener {
+// serveOn is serve for any listener and a pool.
+func serveOn(t *testing.T, from net.Listener, pool *limit.ConnectionPool) {
 	t.Helper()
-	l := new(limit.Set).Connections(from, rule)
+	l := pool.Listen(from)
 	server := &http.Server{ConnState: l.ConnState, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/slow" {
 			select {
@@ -107,7 +109,6 @@ func serveOn(t *testing.T, from net.Listener, rule limit.ConnectionRule) *limit.
 	served := make(chan struct{})
 	go func() { defer close(served); server.Serve(l) }()
 	t.Cleanup(func() { server.Close(); <-served })
-	return l
 }
 
 const (
@@ -148,11 +149,12 @@ func TestAcceptWhileBusy(t *testing.T) {
 		c := neglectedCrowd{newCrowd(t), make(chan time.Time, 16)}
 		c.come = make(chan net.Conn, 16)
 		first := c.connect("192.0.2.1", "") // before the listener looks for the first time
-		l := serveOn(t, c, limit.ConnectionRule{All: 100, Each: 10, Wide: 10, Idle: 100})
+		pool := new(limit.Set).ConnectionPool(limit.ConnectionRule{All: 100, Each: 10, Wide: 10, Idle: 100})
+		serveOn(t, c, pool)
 		time.Sleep(time.Second)
 		waiting := c.connect("192.0.2.2", quickRequest)
 		time.Sleep(time.Second)
-		if s := l.Stats(); s.Open != 1 {
+		if s := pool.Stats(); s.Open != 1 {
 			t.Fatalf("%d connections are open before the request", s.Open)
 		}
 		io.WriteString(first, quickRequest)
@@ -173,7 +175,7 @@ func TestAcceptWhileBusy(t *testing.T) {
 // networks are not affected, and a silent connection makes room for a new one of its own network.
 func TestConnectionsPerNetwork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, l := serve(t, limit.ConnectionRule{All: 100, Each: 4, Wide: 8, Idle: 100})
+		c, pool := serve(t, limit.ConnectionRule{All: 100, Each: 4, Wide: 8, Idle: 100})
 		for range 4 {
 			c.connect("192.0.2.1", slowRequest)
 		}
@@ -196,7 +198,7 @@ func TestConnectionsPerNetwork(t *testing.T) {
 		if v := c.connect("198.51.100.1", quickRequest); v.ended.Load() || !silent[0].ended.Load() || silent[1].ended.Load() {
 			t.Error("the oldest silent connection did not make room for one of its network")
 		}
-		if s := l.Stats(); s.Refused != 2 || s.Dropped != 1 {
+		if s := pool.Stats(); s.Refused != 2 || s.Dropped != 1 {
 			t.Errorf("counted %+v", s)
 		}
 	})
@@ -206,7 +208,7 @@ func TestConnectionsPerNetwork(t *testing.T) {
 // then idle ones, then the longest of the network that has most, and a new client is answered.
 func TestTotalConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, l := serve(t, limit.ConnectionRule{All: 12, Each: 6, Wide: 6, Idle: 100})
+		c, pool := serve(t, limit.ConnectionRule{All: 12, Each: 6, Wide: 6, Idle: 100})
 		var active, idle, silent []*visitor
 		for i := range 4 {
 			active = append(active, c.connect("192.0.2.1", slowRequest))
@@ -218,7 +220,7 @@ func TestTotalConnections(t *testing.T) {
 			newcomers++
 			v := c.connect(fmt.Sprintf("10.0.%d.1", newcomers), slowRequest)
 			if v.ended.Load() {
-				t.Fatalf("newcomer %d was not let in: %+v", newcomers, l.Stats())
+				t.Fatalf("newcomer %d was not let in: %+v", newcomers, pool.Stats())
 			}
 			return v
 		}
@@ -249,8 +251,40 @@ func TestTotalConnections(t *testing.T) {
 		if !active[0].ended.Load() || active[1].ended.Load() {
 			t.Error("the longest active connection of the largest network did not go first")
 		}
-		if s := l.Stats(); s.Open != 12 {
+		if s := pool.Stats(); s.Open != 12 {
 			t.Errorf("%d connections are open, want 12", s.Open)
+		}
+	})
+}
+
+// TestSharedPool checks that two listeners of one pool hold no more connections than one: a new
+// connection of one takes the room of a waiting one of the other, and the limit of a network holds
+// for both. The end of one listener closes only its own connections.
+func TestSharedPool(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, pool := serve(t, limit.ConnectionRule{All: 6, Each: 4, Wide: 4, Idle: 100})
+		other := newCrowd(t)
+		l := pool.Listen(other)
+		silent := make([]*visitor, 4)
+		for i := range silent {
+			silent[i] = other.connect("203.0.113.1", "")
+		}
+		for range 4 {
+			if v := c.connect("192.0.2.1", slowRequest); v.ended.Load() {
+				t.Error("a connection did not take the room of a silent one of the other listener")
+			}
+		}
+		if v := other.connect("192.0.2.1", ""); !v.ended.Load() {
+			t.Error("the fifth connection of an address was held")
+		}
+		if s := pool.Stats(); s.Open != 6 || s.All != 6 || s.Dropped != 2 || s.Refused != 1 || !silent[1].ended.Load() {
+			t.Errorf("counted %+v; the second silent one ended: %t", s, silent[1].ended.Load())
+		}
+		own := c.connect("198.51.100.1", "") // instead of the third silent one
+		l.Close()
+		synctest.Wait()
+		if s := pool.Stats(); s.Open != 5 || !silent[3].ended.Load() || own.ended.Load() {
+			t.Errorf("after the end of a listener: %+v; its connection ended: %t, another's: %t", s, silent[3].ended.Load(), own.ended.Load())
 		}
 	})
 }
@@ -259,7 +293,7 @@ func TestTotalConnections(t *testing.T) {
 // bound end, the oldest first.
 func TestSilentConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, l := serve(t, limit.ConnectionRule{All: 100, Each: 100, Wide: 100, Idle: 2})
+		c, pool := serve(t, limit.ConnectionRule{All: 100, Each: 100, Wide: 100, Idle: 2})
 		v := c.connect("192.0.2.1", "")
 		time.Sleep(5*time.Second - time.Nanosecond)
 		synctest.Wait()
@@ -278,7 +312,7 @@ func TestSilentConnections(t *testing.T) {
 		if !idle[0].ended.Load() || idle[1].ended.Load() || idle[2].ended.Load() {
 			t.Error("it was not the oldest idle connection alone that made room")
 		}
-		if s := l.Stats(); s.Open != 2 || s.Idle != 2 {
+		if s := pool.Stats(); s.Open != 2 || s.Idle != 2 {
 			t.Errorf("counted %+v", s)
 		}
 	})
@@ -288,7 +322,7 @@ func TestSilentConnections(t *testing.T) {
 // connection, and continues.
 func TestAcceptWithoutDescriptors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, l := serve(t, limit.ConnectionRule{All: 100, Each: 100, Wide: 100, Idle: 100})
+		c, pool := serve(t, limit.ConnectionRule{All: 100, Each: 100, Wide: 100, Idle: 100})
 		first := c.connect("192.0.2.1", "")
 		c.shortage.Store(3)
 		c.connect("192.0.2.2", "") // accepted before the shortage is met
@@ -297,7 +331,7 @@ func TestAcceptWithoutDescriptors(t *testing.T) {
 		if v := c.connect("192.0.2.3", quickRequest); v.ended.Load() || <-v.reply != "HTTP/1.1 200 OK\r\n" {
 			t.Error("nobody is answered after a shortage")
 		}
-		if s := l.Stats(); s.Paused != 3 || !first.ended.Load() {
+		if s := pool.Stats(); s.Paused != 3 || !first.ended.Load() {
 			t.Errorf("counted %+v; first ended: %t", s, first.ended.Load())
 		}
 	})

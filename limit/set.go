@@ -12,23 +12,23 @@ import (
 type Set struct {
 	Now func() time.Time // nil: time.Now
 
-	mu        sync.Mutex // guards the following fields
-	limiters  []*Limiter
-	slots     []*Slots
-	listeners []*ConnectionListener
+	mu       sync.Mutex // guards the following fields
+	limiters []*Limiter
+	slots    []*Slots
+	pools    []*ConnectionPool
 }
 
-// ConnectionStats returns the counts of all listeners of the set together.
+// ConnectionStats returns the counts of all connection pools of the set together.
 func (s *Set) ConnectionStats() ConnectionStats {
 	var sum ConnectionStats
 	if s == nil {
 		return sum
 	}
 	s.mu.Lock()
-	listeners := slices.Clone(s.listeners)
+	pools := slices.Clone(s.pools)
 	s.mu.Unlock()
-	for _, l := range listeners {
-		stats := l.Stats()
+	for _, p := range pools {
+		stats := p.Stats()
 		sum.Open += stats.Open
 		sum.Idle += stats.Idle
 		sum.All += stats.All

@@ -28,7 +28,7 @@ func operatorConnections() limit.ConnectionRule {
 	return limit.ConnectionRule{All: maxOperatorConnections, Each: maxOperatorConnections, Wide: maxOperatorConnections, Idle: maxOperatorConnections, Uncounted: true}
 }
 
-// publicConnections returns the connection limit of the public address. It leaves enough
+// publicConnections returns the connection limit of the public addresses together. It leaves enough
 // descriptors for the files of the process and the crawler.
 func publicConnections(c config.Config) limit.ConnectionRule {
 	all := maxConnections

@@ -129,7 +129,7 @@ func explainLogError(err error) error {
 	if !errors.Is(err, audit.ErrFork) {
 		return err
 	}
-	return fmt.Errorf("%w\nto accept the loss of records of the store, set registry.accept_log_loss = true; "+
+	return fmt.Errorf("%w; to accept the loss of records of the store, set registry.accept_log_loss = true; "+
 		"to begin another log, move log and log.key of the data directory (and the checkpoint beside it, or registry.checkpoint_copy) away and set registry.log_origin to a new name", err)
 }
 

@@ -17,6 +17,7 @@ import (
 	"gazetteer/internal/wait"
 	"gazetteer/limit"
 	"gazetteer/registry/audit"
+	"gazetteer/store"
 	"gazetteer/store/boltstore"
 	"gazetteer/web"
 	"gazetteer/web/history"
@@ -139,22 +140,24 @@ type part struct {
 // listParts returns all parts of a server except its followers.
 func (h *Server) listParts(l serverListeners, crawl bool) []part {
 	isPublic := l.public != nil
+	// The tool host's own address shares the limits of the public one.
+	public := h.limits.ConnectionPool(publicConnections(h.Config))
 	return []part{
 		{true, func(ctx context.Context) error {
-			return h.serveListener(ctx, l.socket, operatorConnections(), h.api.OperatorHandler())
+			return h.serveListener(ctx, l.socket, h.limits.ConnectionPool(operatorConnections()), h.api.OperatorHandler())
 		}},
 		{isPublic, func(ctx context.Context) error {
-			return h.serveListener(ctx, l.public, publicConnections(h.Config), h.api.Handler())
+			return h.serveListener(ctx, l.public, public, h.api.Handler())
 		}},
 		{l.metrics != nil, func(ctx context.Context) error {
-			return h.serveListener(ctx, l.metrics, operatorConnections(), h.api.MetricsHandler())
+			return h.serveListener(ctx, l.metrics, h.limits.ConnectionPool(operatorConnections()), h.api.MetricsHandler())
 		}},
 		{l.operator != nil, func(ctx context.Context) error {
-			return h.serveListener(ctx, l.operator, operatorConnections(), h.api.LocalOperatorHandler(l.operator.Addr().String()))
+			return h.serveListener(ctx, l.operator, h.limits.ConnectionPool(operatorConnections()), h.api.LocalOperatorHandler(l.operator.Addr().String()))
 		}},
 		{h.tools != nil, func(ctx context.Context) error { return h.tools.Run(ctx, h.toolsGrace()) }},
 		{h.httpRuntime != nil, func(ctx context.Context) error { return h.httpRuntime.Run(ctx) }},
-		{h.tools != nil && l.tools != nil, func(ctx context.Context) error { return h.serveToolsTLS(ctx, l.tools) }},
+		{h.tools != nil && l.tools != nil, func(ctx context.Context) error { return h.serveToolsTLS(ctx, l.tools, public) }},
 		{crawl, func(ctx context.Context) error { return h.Crawler.Run(ctx) }},
 		{crawl && !isPublic, limitCrawlMemory},
 		{isPublic, boundGarbage},
@@ -173,16 +176,16 @@ func (h *Server) listParts(l serverListeners, crawl bool) []part {
 	}
 }
 
-// shortagePause is the time before a follower restarts after a shortage of descriptors.
+// shortagePause is the time before a follower restarts after a shortage.
 const shortagePause = time.Second
 
 // followThroughShortages runs a follower and restarts it when it failed because the process or the
-// system had no descriptors, or no memory for them. Such a shortage is temporary and must not end
-// the process.
+// system had no descriptors, or no memory for them, or because the disk was full. Such a shortage is
+// temporary and must not end the process.
 func (h *Server) followThroughShortages(ctx context.Context, what string, follow func(context.Context) error) error {
 	for {
 		err := follow(ctx)
-		if err == nil || !limit.IsShortage(err) {
+		if !limit.IsShortage(err) && !errors.Is(err, store.ErrFull) {
 			return err
 		}
 		h.log.Error("could not follow the store, trying again", "into", what, "error", err, "pause", shortagePause)
@@ -237,16 +240,22 @@ func (h *Server) watchStore(ctx context.Context) error {
 }
 
 // serveListener answers on l until ctx ends, then finishes running requests within the grace
-// period.
-func (h *Server) serveListener(ctx context.Context, l net.Listener, rule limit.ConnectionRule, handler http.Handler) error {
+// period. The pool counts its connections.
+func (h *Server) serveListener(ctx context.Context, l net.Listener, pool *limit.ConnectionPool, handler http.Handler) error {
 	server := route.NewServer(handler, h.log)
-	connections := h.limits.Connections(l, rule)
-	defer connections.Close() // already closed, except after an error of Serve
-	server.ConnState = connections.ConnState
 	server.RegisterOnShutdown(h.api.EndStreams)
 	if h.relayHTTP != nil {
 		server.RegisterOnShutdown(h.relayHTTP.End)
 	}
+	connections := pool.Listen(l)
+	return h.runServer(ctx, server, connections, func() error { return server.Serve(route.StrictLines(connections)) })
+}
+
+// runServer runs serve, which has the server answer on connections, until ctx ends. It then
+// finishes running requests within the grace period.
+func (h *Server) runServer(ctx context.Context, server *http.Server, connections *limit.ConnectionListener, serve func() error) error {
+	defer connections.Close() // already closed, except after an error of serve
+	server.ConnState = connections.ConnState
 	stopped := make(chan error, 1)
 	go func() {
 		<-ctx.Done()
@@ -257,8 +266,8 @@ func (h *Server) serveListener(ctx context.Context, l net.Listener, rule limit.C
 		}
 		stopped <- nil
 	}()
-	if err := server.Serve(route.StrictLines(connections)); !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("serve on %s: %w", l.Addr(), err)
+	if err := serve(); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve on %s: %w", connections.Addr(), err)
 	}
 	return <-stopped
 }

@@ -13,6 +13,7 @@ import (
 	"gazetteer/api/route"
 	"gazetteer/internal/exit"
 	"gazetteer/internal/version"
+	"gazetteer/limit"
 	"gazetteer/registry"
 	"gazetteer/toolhost"
 	"gazetteer/toolhost/hosthttp"
@@ -117,8 +118,9 @@ func (h *Server) admitToolClient(ctx context.Context, client string, require []s
 func (h *Server) toolsGrace() time.Duration { return drainTimeout(h.Config) * 3 / 4 }
 
 // serveToolsTLS serves only the tool host over TLS and requests client certificates. The tool host
-// recognizes a certificate by its hash, so no certificate authority is needed.
-func (h *Server) serveToolsTLS(ctx context.Context, l net.Listener) error {
+// recognizes a certificate by its hash, so no certificate authority is needed. The pool counts the
+// connections.
+func (h *Server) serveToolsTLS(ctx context.Context, l net.Listener, pool *limit.ConnectionPool) error {
 	c := h.Config.Altar
 	certificate, err := tls.LoadX509KeyPair(c.TLSCertificate, c.TLSKey)
 	if err != nil {
@@ -128,18 +130,6 @@ func (h *Server) serveToolsTLS(ctx context.Context, l net.Listener) error {
 	server.TLSConfig = &tls.Config{Certificates: []tls.Certificate{certificate}, ClientAuth: tls.RequestClientCert, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
 	server.Protocols = new(http.Protocols)
 	server.Protocols.SetHTTP1(true) // a WebSocket takes a connection over
-	stopped := make(chan error, 1)
-	go func() {
-		<-ctx.Done()
-		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout(h.Config))
-		defer cancel()
-		if server.Shutdown(grace) != nil {
-			server.Close()
-		}
-		stopped <- nil
-	}()
-	if err := server.ServeTLS(h.limits.Connections(l, publicConnections(h.Config)), "", ""); !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("serve on %s: %w", l.Addr(), err)
-	}
-	return <-stopped
+	connections := pool.Listen(l)
+	return h.runServer(ctx, server, connections, func() error { return server.ServeTLS(connections, "", "") })
 }

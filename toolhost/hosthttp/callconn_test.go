@@ -26,7 +26,7 @@ import (
 type programServer struct {
 	*testHost
 	server      *http.Server
-	connections *limit.ConnectionListener
+	connections *limit.ConnectionPool
 	begun       atomic.Int64 // connections that net/http has got, also those that came back
 	taken       atomic.Int64 // connections that left net/http
 }
@@ -43,7 +43,8 @@ func (h *testHost) serveAsProgram(rule limit.ConnectionRule, idle time.Duration)
 		rule = limit.ConnectionRule{All: 1000, Idle: 1000}
 	}
 	var set *limit.Set
-	s.connections = set.Connections(l, rule)
+	s.connections = set.ConnectionPool(rule)
+	connections := s.connections.Listen(l)
 	s.server = route.NewServer(route.AllowUpgrades(hosthttp.New(hosthttp.Options{Host: h.host})), slog.New(slog.DiscardHandler))
 	s.server.IdleTimeout = idle
 	s.server.ConnState = func(conn net.Conn, state http.ConnState) {
@@ -53,10 +54,10 @@ func (h *testHost) serveAsProgram(rule limit.ConnectionRule, idle time.Duration)
 		case http.StateHijacked:
 			s.taken.Add(1)
 		}
-		s.connections.ConnState(conn, state)
+		connections.ConnState(conn, state)
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- s.server.Serve(route.StrictLines(s.connections)) }()
+	go func() { ended <- s.server.Serve(route.StrictLines(connections)) }()
 	h.t.Cleanup(func() {
 		s.server.Close()
 		if err := <-ended; err != http.ErrServerClosed {
