@@ -148,7 +148,7 @@ func writeParts(ctx context.Context, s Sources, dir string, progress func(part s
 	m.Store, m.Incarnation, m.Seq = at.Store, at.Incarnation, at.Seq
 	if s.Queue != nil {
 		progress("the mail")
-		if err := writeQueue(s.Queue, filepath.Join(s.DataDir, "relay"), filepath.Join(dir, "relay")); err != nil {
+		if err := writeQueue(ctx, s.Queue, filepath.Join(s.DataDir, "relay"), filepath.Join(dir, "relay")); err != nil {
 			return m, fmt.Errorf("copy the mail: %w", err)
 		}
 	}
@@ -166,14 +166,14 @@ func writeParts(ctx context.Context, s Sources, dir string, progress func(part s
 // storeFile is the file of the store.
 const storeFile = "store.bolt"
 
-func writeQueue(q *boltqueue.Queue, from, to string) error {
+func writeQueue(ctx context.Context, q *boltqueue.Queue, from, to string) error {
 	if err := os.Mkdir(to, privatefile.DirMode); err != nil {
 		return err
 	}
 	if err := copyFile(filepath.Join(from, boltfile.FormatFile), filepath.Join(to, boltfile.FormatFile)); err != nil {
 		return err
 	}
-	if err := q.File().WriteSnapshot(filepath.Join(to, boltqueue.QueueFile)); err != nil {
+	if err := q.WriteBackup(ctx, filepath.Join(to, boltqueue.QueueFile)); err != nil {
 		return err
 	}
 	return privatefile.SyncDir(to)

@@ -95,6 +95,53 @@ func testLetter(n int) relay.Incoming {
 	}
 }
 
+// A backup has the mail that waits, and nothing of what was wiped, although unused pages of the file
+// still hold that.
+func TestBackupHasNoWipedMail(t *testing.T) {
+	dir, to := t.TempDir(), t.TempDir()
+	q := openQueue(t, dir, time.Hour)
+	defer q.Close()
+	secret := bytes.Repeat([]byte("wiped content "), 60)
+	for n := range 30 {
+		in := testLetter(n)
+		in.Inbox, in.Text = "did:wba:here:agents:AIR-2", secret
+		if _, err := q.Push(t.Context(), in); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := q.Push(t.Context(), testLetter(99)); err != nil {
+		t.Fatal(err)
+	}
+	if wiped, err := q.Wipe(t.Context(), "did:wba:here:agents:AIR-2"); wiped != 30 || err != nil {
+		t.Fatalf("%d wiped, %v", wiped, err)
+	}
+	if err := q.WriteBackup(t.Context(), filepath.Join(to, QueueFile)); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]bool{filepath.Join(dir, QueueFile): true, filepath.Join(to, QueueFile): false} {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(text, secret[:40]) != want {
+			t.Errorf("%s holds what was wiped: %t, want %t", path, !want, want)
+		}
+	}
+	format, err := os.ReadFile(filepath.Join(dir, boltfile.FormatFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(to, boltfile.FormatFile), format, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	restored := openQueue(t, to, time.Hour)
+	defer restored.Close()
+	page, err := restored.Pull(t.Context(), testLetter(99).Inbox, 0, 10, 1<<20, time.Now())
+	if err != nil || len(page.Mail) != 1 || page.Mail[0].ID != "id-99" {
+		t.Errorf("the restored mail: %+v, %v", page, err)
+	}
+}
+
 // A damaged envelope is reported to its readers. It can still be deleted, and does not affect other
 // mail.
 func TestDamagedMail(t *testing.T) {

@@ -275,20 +275,6 @@ func (f *File) compareCopy(c *Copy, copier Copier) error {
 	})
 }
 
-// WriteSnapshot writes the whole file, as it is at one moment, to a new file at path. Meanwhile the
-// file may grow by the size of new writes; use [File.CopyTo] for a large one.
-func (f *File) WriteSnapshot(path string) (err error) {
-	out, err := privatefile.Open(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
-	if err != nil {
-		return err
-	}
-	err = f.View("write a snapshot", func(tx *bolt.Tx) error {
-		_, err := tx.WriteTo(out)
-		return err
-	})
-	return errors.Join(err, out.Sync(), out.Close())
-}
-
 // catchUp copies the writes made meanwhile until few are left, and syncs the copy.
 func (f *File) catchUp(ctx context.Context, c *Copy, copier Copier) error {
 	for range catchUpRounds {

@@ -20,6 +20,13 @@ func (f *File) CopyWhole(ctx context.Context, noun string, buckets ...[]byte) er
 	return nil
 }
 
+// CopyWholeTo is [File.CopyWhole] into a new file at path; the file itself stays as it is.
+func (f *File) CopyWholeTo(ctx context.Context, path string, buckets ...[]byte) error {
+	c := &wholeCopier{file: f, buckets: buckets}
+	defer c.release()
+	return f.CopyTo(ctx, path, c)
+}
+
 // A wholeCopier copies buckets of which nothing tells what was written last: it copies them as they
 // are at one moment, and then what has changed since, which it finds by the pages that changed.
 type wholeCopier struct {

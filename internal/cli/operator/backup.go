@@ -46,7 +46,16 @@ again. The backup contains private keys: keep it as safe as the data directory.`
 				return err
 			}
 			if args[0] == standardStream {
-				temporary, err := os.MkdirTemp("", "gazetteer-backup-")
+				config, err := a.Config()
+				if err != nil {
+					return err
+				}
+				// Beside the data directory, where a server that a service manager confines may write.
+				data, err := filepath.Abs(config.DataDir)
+				if err != nil {
+					return err
+				}
+				temporary, err := os.MkdirTemp(filepath.Dir(data), "gazetteer-backup-")
 				if err != nil {
 					return err
 				}
