@@ -51,6 +51,8 @@ func TestBackupWhileServing(t *testing.T) {
 	}
 	stream := exec.CommandContext(t.Context(), os.Args[0], "backup", "-")
 	stream.Args[0], stream.Dir = "gazetteer", p.dir
+	// A server that a service manager confines has another /tmp than the command.
+	stream.Env = append(os.Environ(), "TMPDIR="+filepath.Join(p.dir, "missing"))
 	archive, err := stream.Output()
 	if err != nil {
 		t.Fatal(err)
