@@ -134,10 +134,13 @@ func (w *wakes) addPending(inbox, address string, number uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	p, known := w.pending[inbox]
-	if !known && len(w.pending) >= wakeMost {
+	switch {
+	case !known && len(w.pending) >= wakeMost:
+		return
+	case known && number <= p.number: // loadPending found it in the queue, or newer mail was noted first
 		return
 	}
-	p.url, p.mail, p.number = u, true, max(p.number, number)
+	p.url, p.mail, p.number = u, true, number
 	w.pending[inbox] = p
 	if !known { // else its time is planned
 		w.startDue()

@@ -98,6 +98,8 @@ type memoryQueue struct {
 	wakes  relay.Wakes
 	// expired is called by Expire.
 	expired func(forget time.Time)
+	// pushed, if set, is called when Push has taken a message and before it returns.
+	pushed func()
 }
 
 func newMemoryQueue() *memoryQueue {
@@ -105,6 +107,9 @@ func newMemoryQueue() *memoryQueue {
 }
 
 func (q *memoryQueue) Push(_ context.Context, in relay.Incoming) (uint64, error) {
+	if q.pushed != nil {
+		defer q.pushed() // after the lock is free
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.number++
@@ -376,6 +381,32 @@ func TestWakeUpsAfterARestart(t *testing.T) {
 		setRules(t, r, "b", relay.Rules{WakeURL: "https://dead.example/again"})
 		if state := queue.wakes.Hosts["dead.example"]; state.Failures != 0 {
 			t.Errorf("a host that has another chance: %+v", state)
+		}
+	})
+}
+
+// TestOneWakeUpForMailThatArrivesAtTheStart checks that mail which the relay finds in its queue when it
+// starts, and which its sender's request then reports, wakes the owner once.
+func TestOneWakeUpForMailThatArrivesAtTheStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := &network{}
+		queue := newMemoryQueue()
+		r := newRelay(t, queue, func(o *relay.Options) { o.Wake, o.Host = n, "relay.example" })
+		setRules(t, r, "bob", relay.Rules{WakeURL: "https://bob.example/"})
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		queue.pushed = func() {
+			go func() { ended <- r.Run(ctx) }()
+			synctest.Wait()
+		}
+		pushTo(t, r, "bob")
+		time.Sleep(5 * time.Minute)
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if asked := n.asked("bob.example"); len(asked) != 1 {
+			t.Errorf("bob was woken %d times, at %v", len(asked), asked)
 		}
 	})
 }
