@@ -43,6 +43,7 @@ type Live struct {
 	changed    bool // since the last refresh
 	owner      *rowsOwner
 
+	saving    sync.Mutex // held while the snapshot is written
 	refreshes sync.Mutex // held by refresh
 	stats     atomic.Pointer[Stats]
 	listings  sync.Mutex // held while the list of services is made
@@ -164,6 +165,9 @@ func (l *Live) WaitFor(ctx context.Context, seq uint64) error {
 	l.refreshFigures()
 	return nil
 }
+
+// Follower returns the position in the store. To wait for it does not bring the figures up to date.
+func (l *Live) Follower() follow.Follower { return &l.position }
 
 // applyBatch takes records in.
 func (l *Live) applyBatch(ctx context.Context, records []store.Record, _ store.Cursor) error {

@@ -106,17 +106,14 @@ func (l *Live) readSnapshot() error {
 
 // checkNumbers compares a host of a snapshot with the lists of the snapshot.
 func (l *Live) checkNumbers(h *liveHost) error {
-	lists := [][]uint32{h.Visit}
 	for _, d := range h.Documents {
-		if lists = append(lists, d.Features, d.Verbs); len(d.Verbs) != len(d.VerbCounts) {
+		if len(d.Verbs) != len(d.VerbCounts) {
 			return errNoUse
 		}
 	}
-	for _, list := range lists {
-		for _, n := range list {
-			if int(n) >= len(l.names) {
-				return errNoUse
-			}
+	for n := range h.listedFeatures {
+		if int(n) >= len(l.names) {
+			return errNoUse
 		}
 	}
 	for _, t := range h.Turns {
@@ -125,6 +122,70 @@ func (l *Live) checkNumbers(h *liveHost) error {
 		}
 	}
 	return nil
+}
+
+// listedFeatures yields the numbers of the features that a snapshot lists for a host, some more than once.
+func (h *liveHost) listedFeatures(yield func(uint32) bool) {
+	lists := [][]uint32{h.Visit}
+	for _, d := range h.Documents {
+		lists = append(lists, d.Features, d.Verbs)
+	}
+	for _, list := range lists {
+		for _, n := range list {
+			if !yield(n) {
+				return
+			}
+		}
+	}
+}
+
+// renumber returns a copy of a host with other numbers of features.
+func (h *liveHost) renumber(numbers []uint32) *liveHost {
+	change := func(list []uint32) []uint32 {
+		list = slices.Clone(list)
+		for i, n := range list {
+			list[i] = numbers[n]
+		}
+		return list
+	}
+	c := *h
+	c.Visit, c.Documents = change(h.Visit), slices.Clone(h.Documents)
+	for i := range c.Documents {
+		d := &c.Documents[i]
+		d.Features, d.Verbs = change(d.Features), change(d.Verbs)
+	}
+	return &c
+}
+
+// usedFeatures returns the features that hosts have, and their new numbers by the old ones. Features
+// that no host has any more may be words of erased documents. l.mu is held for reading.
+func (l *Live) usedFeatures(hosts []*liveHost) (features []Feature, numbers []uint32) {
+	used := make([]bool, len(l.names))
+	for _, h := range hosts {
+		for n := range h.listedFeatures {
+			used[n] = true
+		}
+	}
+	numbers = make([]uint32, len(l.names))
+	for n, f := range l.names {
+		if used[n] {
+			numbers[n] = uint32(len(features))
+			features = append(features, f)
+		}
+	}
+	return features, numbers
+}
+
+// Compact writes the snapshot now, so that it contains nothing that was deleted from the store before the
+// position of [Live.Follower]. If the store is being read again, Compact deletes the snapshot instead.
+func (l *Live) Compact(context.Context) error {
+	err := l.writeSnapshot()
+	if errors.Is(err, errNotRead) {
+		if err = os.Remove(l.o.Snapshot); errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+	}
+	return err
 }
 
 // keepSnapshot writes a snapshot. That it cannot be written costs a reading of the store at the next
@@ -141,6 +202,8 @@ func (l *Live) writeSnapshot() error {
 	if l.o.Snapshot == "" {
 		return nil
 	}
+	l.saving.Lock()
+	defer l.saving.Unlock()
 	temporary := l.o.Snapshot + ".new"
 	file, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -168,17 +231,18 @@ func (l *Live) encodeSnapshot(file *os.File) error {
 		return errors.Join(packed.Close(), errNotRead)
 	}
 	encoder := gob.NewEncoder(packed)
-	head := snapshotHead{Format: snapshotFormat, Cursor: l.position.Cursor(), Rules: diff.RulesVersion, Features: l.names, Standings: l.turnsOf, Agents: l.agents, Blocks: map[string]blockSnapshot{}}
+	hosts := slices.DeleteFunc(slices.Clone(l.rows), (*liveHost).isEmpty)
+	features, numbers := l.usedFeatures(hosts)
+	head := snapshotHead{Format: snapshotFormat, Cursor: l.position.Cursor(), Rules: diff.RulesVersion, Features: features, Standings: l.turnsOf, Agents: l.agents, Blocks: map[string]blockSnapshot{}}
 	for host, b := range l.blocks {
 		head.Blocks[host] = blockSnapshot{b.By}
 	}
-	hosts := slices.DeleteFunc(slices.Clone(l.rows), (*liveHost).isEmpty)
 	head.Hosts = len(hosts)
 	if err := encoder.Encode(head); err != nil {
 		return errors.Join(err, packed.Close())
 	}
 	for _, h := range hosts {
-		if err := encoder.Encode(h); err != nil {
+		if err := encoder.Encode(h.renumber(numbers)); err != nil {
 			return errors.Join(err, packed.Close())
 		}
 	}

@@ -89,3 +89,49 @@ func TestInterruptedComparisonIsMadeAgain(t *testing.T) {
 		t.Errorf("severity %q, to compare: %t", got, l.uncompared[id])
 	}
 }
+
+// TestSnapshotOmitsUnusedFeatures writes a snapshot after a feature has lost its last host: the snapshot
+// omits it, and the hosts have the same features as before.
+func TestSnapshotOmitsUnusedFeatures(t *testing.T) {
+	o := LiveOptions{Store: teststore.New(t), Snapshot: filepath.Join(t.TempDir(), "census.snapshot")}
+	l := OpenLive(o)
+	gone, visit, category, verb := Feature{"category", "gone"}, Feature{"robots", "none"}, Feature{"category", "remains"}, Feature{"verb", "LIST"}
+	numbers := l.featureNumbers([]Feature{gone, visit, category, verb})
+	l.rows = append(l.rows, &liveHost{Host: "a.example", Known: true, Visit: numbers[1:2], Documents: []liveDocument{
+		{Kind: "ai", Features: numbers[2:3], Verbs: numbers[3:], VerbCounts: []uint32{1}},
+	}})
+	l.position.MoveTo(o.Store.Head())
+	if err := l.Compact(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if h := l.rows[0]; h.Visit[0] != numbers[1] || h.Documents[0].Features[0] != numbers[2] || h.Documents[0].Verbs[0] != numbers[3] {
+		t.Errorf("the host itself has other numbers: %+v", h)
+	}
+	again := OpenLive(o)
+	if _, known := again.features[gone]; known {
+		t.Errorf("%v is in the snapshot", gone)
+	}
+	for _, f := range []Feature{visit, category, verb} {
+		if hosts, _, total := again.Hosts(f, 0, 1); total != 1 || hosts[0] != "a.example" {
+			t.Errorf("%v: %v", f, hosts)
+		}
+	}
+}
+
+// TestCompactBeforeFirstReading compacts while the store has not been read: what an earlier process wrote
+// is deleted.
+func TestCompactBeforeFirstReading(t *testing.T) {
+	o := LiveOptions{Store: teststore.New(t), Snapshot: filepath.Join(t.TempDir(), "census.snapshot")}
+	if err := os.WriteFile(o.Snapshot, []byte("of another store"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l := OpenLive(o)
+	for range 2 {
+		if err := l.Compact(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if left, err := os.ReadDir(filepath.Dir(o.Snapshot)); err != nil || len(left) > 0 {
+			t.Fatalf("%v, %v", left, err)
+		}
+	}
+}

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/klauspost/compress/zstd"
+
 	"gazetteer/api/air"
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
@@ -20,7 +22,21 @@ import (
 	"gazetteer/registry/attestation"
 )
 
-// filesWith returns the files of a directory that hold a text, and how many files there are.
+// unpackFile returns the content of a file, decompressed if that is compressed with zstd.
+func unpackFile(path string) ([]byte, error) {
+	content, err := os.ReadFile(path)
+	if err != nil || !bytes.HasPrefix(content, []byte("\x28\xb5\x2f\xfd")) {
+		return content, err
+	}
+	decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
+	if err != nil {
+		return nil, err
+	}
+	defer decoder.Close()
+	return decoder.DecodeAll(content, nil)
+}
+
+// filesWith returns the files of a directory that hold a text, compressed or not, and how many files there are.
 func filesWith(t *testing.T, dir, text string) (found []string, files int) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
@@ -28,7 +44,7 @@ func filesWith(t *testing.T, dir, text string) (found []string, files int) {
 			return err
 		}
 		files++
-		content, err := os.ReadFile(path)
+		content, err := unpackFile(path)
 		if bytes.Contains(content, []byte(text)) {
 			found = append(found, strings.TrimPrefix(path, dir+"/"))
 		}
@@ -129,7 +145,14 @@ func TestErasedAttestationIsInNoFile(t *testing.T) {
 		"signed_at": q.SignedAt, "signature_multibase": signature}, didOf(attester.airID)+did.KeyFragment, attester.key, &answer); status != 201 {
 		t.Fatalf("%d %s", status, answer)
 	}
-	texts := []string{statement, signature, "attester-0.example"}
+	stopped(t, p) // which writes the snapshot of the census
+	p = startProgramIn(t, dir, "crawler.enabled=false", "public_url=http://"+killHost)
+	c.base = p.base
+	const domain = "attester-0.example"
+	if found, _ := filesWith(t, p.data(), domain); !slices.Contains(found, "census.snapshot") {
+		t.Fatalf("before, %s is in %v", domain, found)
+	}
+	texts := []string{statement, signature, domain}
 	for _, text := range texts {
 		if found, _ := filesWith(t, p.data(), text); len(found) == 0 {
 			t.Fatalf("%s was never in the data directory", text)

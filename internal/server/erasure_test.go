@@ -17,6 +17,7 @@ import (
 	"time"
 
 	zap "github.com/blevesearch/zapx/v17"
+	"github.com/klauspost/compress/zstd"
 
 	"gazetteer/api/operator"
 	"gazetteer/crawler"
@@ -37,19 +38,33 @@ func serviceWith(name, operation string) http.Handler {
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprintf(w, `{"aiendpoint": "1.0", "service": {"name": %q, "description": "Sells %s things."}, "capabilities": [
-			{"id": "list_%s", "description": "List the %s", "endpoint": "/api/list", "method": "GET"}]}`, name, operation, operation, operation)
+		fmt.Fprintf(w, `{"aiendpoint": "1.0", "service": {"name": %q, "description": "Sells %s things.", "category": ["%s"]}, "capabilities": [
+			{"id": "list_%s", "description": "List the %s", "endpoint": "/api/list", "method": "GET"}]}`, name, operation, operation, operation, operation)
 	})
 }
 
-// filesWith returns the files below a directory that contain a text.
+// unpackFile returns the content of a file, decompressed if that is compressed with zstd.
+func unpackFile(path string) ([]byte, error) {
+	content, err := os.ReadFile(path)
+	if err != nil || !bytes.HasPrefix(content, []byte("\x28\xb5\x2f\xfd")) {
+		return content, err
+	}
+	decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
+	if err != nil {
+		return nil, err
+	}
+	defer decoder.Close()
+	return decoder.DecodeAll(content, nil)
+}
+
+// filesWith returns the files below a directory that contain a text, compressed or not.
 func filesWith(t *testing.T, dir, text string) (found []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() {
 			return err
 		}
-		content, err := os.ReadFile(path)
+		content, err := unpackFile(path)
 		if bytes.Contains(content, []byte(text)) {
 			found = append(found, filepath.Base(path))
 		}
@@ -125,13 +140,17 @@ func TestOptedOutHostsLeaveNoContent(t *testing.T) {
 	}
 	wait := func() {
 		t.Helper()
-		if err := h.Index.WaitFor(t.Context(), h.Store.Head().Seq); err != nil {
+		seq := h.Store.Head().Seq
+		if err := errors.Join(h.Index.WaitFor(t.Context(), seq), h.census.WaitFor(t.Context(), seq)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	wait()
+	if err := h.census.Compact(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	for i, host := range names {
-		if found := filesWith(t, dir, hosts[host]); !slices.Contains(found, "store.bolt") {
+		if found := filesWith(t, dir, hosts[host]); !slices.Contains(found, "store.bolt") || !slices.Contains(found, "census.snapshot") {
 			t.Fatalf("before, %s is in %v", hosts[host], found)
 		}
 		if len(segmentsWith(t, dir, hosts[host])) == 0 {
@@ -214,7 +233,7 @@ func TestCompactionLeavesPartsThatDoNotFollow(t *testing.T) {
 	// The index is not run, so that it does not follow.
 	ctx, stop := context.WithCancel(t.Context())
 	var followers sync.WaitGroup
-	for _, run := range []func(context.Context) error{h.audit.Run, h.changes.Run} {
+	for _, run := range []func(context.Context) error{h.audit.Run, h.changes.Run, h.census.Run} {
 		followers.Go(func() {
 			if err := run(ctx); err != nil {
 				t.Error(err)
@@ -273,7 +292,7 @@ func TestCompactionLeavesPartsThatDoNotFollow(t *testing.T) {
 	if len(h.listAwaited()) > 0 {
 		t.Errorf("afterwards it waits for %q", h.listAwaited())
 	}
-	if compacted["the index"] || !compacted["the transparency log"] || !compacted["the feed of changes"] || !compacted["the mail"] {
+	if compacted["the index"] || !compacted["the transparency log"] || !compacted["the feed of changes"] || !compacted["the census"] || !compacted["the mail"] {
 		t.Errorf("compacted: %v", compacted)
 	}
 	if found := filesWith(t, filepath.Join(dir, "log"), "quicksilvername"); len(found) > 0 {
