@@ -41,7 +41,7 @@ type Crawler struct {
 	sessionTime   time.Duration
 	grace         time.Duration
 	observe       func(Result)
-	now           func() time.Time
+	now, due      func() time.Time
 	pauses        pauseWatch
 
 	blocking sync.Mutex // guards blocks
@@ -89,7 +89,7 @@ func New(o Options) (*Crawler, error) {
 	return &Crawler{
 		store: o.Store, log: o.Log, workers: o.Workers, busy: o.Busy, transport: transport, userAgent: o.UserAgent, collector: newCollector(transport),
 		dir: o.Dir, journal: journal.New(o.Log), maxCrawlDelay: o.MaxCrawlDelay, formats: o.Formats,
-		sessionTime: o.SessionTimeout, grace: o.Grace, observe: o.Observe, now: o.Now,
+		sessionTime: o.SessionTimeout, grace: o.Grace, observe: o.Observe, now: o.Now, due: o.Due,
 		politeness: politeness.New(politeness.Limits{
 			Host:     politeness.Limit{Interval: o.HostInterval, Concurrency: o.HostConcurrency},
 			Domain:   politeness.Limit{Interval: o.DomainInterval, Concurrency: o.DomainConcurrency},

@@ -135,7 +135,7 @@ func (b *batch) addEntry(ctx context.Context, host string, e *CrawlLogEntry, vis
 		return fmt.Errorf("write the crawl log of %s: %w", host, err)
 	}
 	b.writes = append(b.writes, store.Put(store.CrawlLogKey(host, e.At, visited), text))
-	old := store.CrawlLogKey(host, b.now.Add(-CrawlLogAge), "")
+	old := store.CrawlLogKey(host, b.c.due().Add(-CrawlLogAge), "")
 	swept := 0
 	for r, err := range b.c.store.List(ctx, store.CrawlLogOf(host), "") {
 		if err != nil && !store.Damaged(r, err) {

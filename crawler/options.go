@@ -76,6 +76,9 @@ type Options struct {
 	Observe func(Result)
 	// Now is the clock that decides when hosts are due. Nil means time.Now.
 	Now func() time.Time
+	// Due returns the time by which entries of the crawl log expire: it does not jump with the
+	// machine's clock. Nil means Now.
+	Due func() time.Time
 }
 
 func (o *Options) setDefaults() {
@@ -96,6 +99,9 @@ func (o *Options) setDefaults() {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Due == nil {
+		o.Due = o.Now
 	}
 	if o.Observe == nil {
 		o.Observe = func(Result) {}

@@ -123,6 +123,45 @@ func TestCrawlLogHoldsEveryRequest(t *testing.T) {
 	})
 }
 
+// TestCrawlLogAfterClockWasAhead checks that entries of the crawl log expire by Options.Due.
+func TestCrawlLogAfterClockWasAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		var behind time.Duration
+		w.opts.Due = func() time.Time { return time.Now().Add(-behind) }
+		w.open()
+		record := func() {
+			t.Helper()
+			if err := w.crawler.Record(t.Context(), "a check", fetch.Made{At: time.Now(), URL: "https://a.test:443/", Status: 200}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		stored := func() (n int) {
+			t.Helper()
+			for _, err := range w.store.List(t.Context(), store.CrawlLogOf("a.test"), "") {
+				if err != nil {
+					t.Fatal(err)
+				}
+				n++
+			}
+			return n
+		}
+		record()
+		behind = crawler.CrawlLogAge + 24*time.Hour
+		time.Sleep(behind)
+		record()
+		if n := stored(); n != 2 {
+			t.Errorf("%d entries are stored while the clock is ahead, want 2", n)
+		}
+		behind = 0
+		time.Sleep(time.Second)
+		record()
+		if n := stored(); n != 2 {
+			t.Errorf("%d entries are stored when the due clock has caught up, want the last 2", n)
+		}
+	})
+}
+
 // TestCrawlLogOfInterruptedVisits checks that the crawl log has the requests of a visit that the end of
 // the crawler interrupted.
 func TestCrawlLogOfInterruptedVisits(t *testing.T) {

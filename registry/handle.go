@@ -82,12 +82,12 @@ func (c *Change) handleWrites(ctx context.Context) ([]store.Write, error) {
 		return nil, err
 	}
 	if c.others[h.airID] == nil { // else it is given up in the same write
-		if err := h.checkAvailable(to, airID, c.Now); err != nil {
+		if err := h.checkAvailable(to, airID, c.registry.DueTime()); err != nil {
 			return nil, err
 		}
 	}
 	if h.airID != airID {
-		if err := c.Agent.countClaim(c.Now); err != nil {
+		if err := c.Agent.countClaim(c.registry.DueTime()); err != nil {
 			return nil, err
 		}
 	}
@@ -104,7 +104,8 @@ func cooldownOf(a Agent, now time.Time) time.Duration {
 	return min(max(now.Sub(a.HandleSince), minHandleCooldown), handleCooldown)
 }
 
-// countClaim notes that the agent claims another handle, or refuses that.
+// countClaim notes that the agent claims another handle, or refuses that. The time is that of
+// [Registry.DueTime].
 func (a *Agent) countClaim(now time.Time) error {
 	a.HandleClaims = slices.DeleteFunc(a.HandleClaims, func(at int64) bool { return now.Sub(time.Unix(at, 0)) >= handleCooldown })
 	most, help := maxClaims, "prove a domain to claim more, or wait"
@@ -158,7 +159,7 @@ func (c *Change) takeOwnName(ctx context.Context) error {
 }
 
 // checkAvailable returns nil if an agent may claim the handle: it has no holder, and no other agent
-// released it lately.
+// released it lately. The time is that of [Registry.DueTime].
 func (h handleHolder) checkAvailable(handle, airID string, now time.Time) error {
 	switch {
 	case h.airID == "":
@@ -194,7 +195,7 @@ func (r *Registry) CheckUsername(ctx context.Context, text string) (UsernameView
 		return UsernameView{}, err
 	}
 	v := UsernameView{Username: handle, Valid: true, Reason: "available"}
-	switch taken, _ := errors.AsType[*HandleTakenError](h.checkAvailable(handle, "", r.Timestamp())); {
+	switch taken, _ := errors.AsType[*HandleTakenError](h.checkAvailable(handle, "", r.DueTime())); {
 	case taken == nil:
 		v.Available = true
 	case taken.Free.IsZero():
@@ -230,5 +231,5 @@ func (r *Registry) CheckHandleAvailable(ctx context.Context, handle, airID strin
 	if err != nil {
 		return err
 	}
-	return h.checkAvailable(handle, airID, r.Timestamp())
+	return h.checkAvailable(handle, airID, r.DueTime())
 }

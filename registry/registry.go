@@ -53,8 +53,8 @@ type Options struct {
 	Guard AdmissionPolicy
 	Log   *slog.Logger     // nil: silent
 	Now   func() time.Time // nil: time.Now
-	// Due returns the time by which recoveries come into force and checks are due: it does not jump
-	// with the machine's clock. Nil: Now.
+	// Due returns the time by which recoveries come into force, checks are due and released handles
+	// become available: it does not jump with the machine's clock. Nil: Now.
 	Due func() time.Time
 	// Steady returns a time that never jumps: challenges expire and pauses end by it. Nil: Now.
 	Steady func() time.Time

@@ -12,7 +12,8 @@ import (
 
 // TestMachineClockJumps checks that a jump appears in the log, in /healthz and in the metrics, and
 // that it does not cause irreversible actions: a recovery that is due in 72 hours does not
-// complete, and mail that is kept for a week is still there.
+// complete, claims of handles of the last 30 days still count, and mail that is kept for a week is
+// still there.
 func TestMachineClockJumps(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "clock")
@@ -61,11 +62,17 @@ func TestMachineClockJumps(t *testing.T) {
 		t.Errorf("a clock that runs as it should: %+v", c)
 	}
 	must("under way", "agent", "recover", "--yes", "--key", "agent.key")
+	for _, handle := range []string{"courier", "carrier", "messenger"} {
+		must("username", "agent", "update", "--handle", handle, "--key", "sender.key")
+	}
 	set("2000h")
 	if c := health().Clock; c == nil || c.Jumps != 1 || c.By < 1999*3600 || c.By > 2001*3600 {
 		t.Errorf("/healthz after a jump: %+v", c)
 	}
 	must("under way", "agent", "show", booker)
+	if out, code := p.cli("agent", "update", "--handle", "postman", "--key", "sender.key"); code != 3 || !strings.Contains(out, "has claimed 3 handles") {
+		t.Errorf("a fourth handle after a jump: exit code %d: %s", code, out)
+	}
 	set("0s")
 	if c := health().Clock; c == nil || c.Jumps != 2 || c.By > -1999*3600 {
 		t.Errorf("/healthz after the jump back: %+v", c)

@@ -47,7 +47,7 @@ func newCrawler(h *Server, e Environment, observe func(crawler.Result)) (*crawle
 		return nil, err
 	}
 	o := crawler.Options{
-		Now:   e.Now,
+		Now: e.Now, Due: h.clock.Due,
 		Store: h.Store, Log: h.log, Roots: e.Roots, Guard: guard, Dir: filepath.Join(h.Config.DataDir, "crawler"),
 		Workers: c.Workers, Busy: processorsAreBusy, UserAgent: userAgent(h.Config), Rate: c.Rate,
 		HostInterval: crawlerInterval(c.HostInterval), DomainInterval: crawlerInterval(c.DomainInterval), AddressInterval: crawlerInterval(c.AddressInterval),

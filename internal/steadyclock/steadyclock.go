@@ -3,7 +3,7 @@
 //
 // There are three times. [Clock.Now] is the time of the machine: signatures and records use it.
 // [Clock.Due] is for actions that cannot be reversed: expiring mail, completing a recovery,
-// expiring a registration. After a forward jump, Due catches up with Now at catchUp times the
+// expiring a registration, freeing a handle. After a forward jump, Due catches up with Now at catchUp times the
 // speed of a clock, so that a jump that is corrected within minutes ends nothing; Due follows a
 // backward jump at once. [Clock.Steady] is for intervals: it ignores all jumps.
 package steadyclock

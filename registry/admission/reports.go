@@ -562,7 +562,7 @@ func (ad *Admission) settleOpenReports(ctx context.Context, c *registry.Change, 
 
 // deleteExpiredReports deletes the reports that were settled long ago.
 func (ad *Admission) deleteExpiredReports(ctx context.Context) error {
-	before := ad.recordTime().Add(-reportRetention)
+	before := ad.dueTime().Add(-reportRetention)
 	for k, err := range ad.storedReports(ctx, "") {
 		if err != nil {
 			return err

@@ -446,6 +446,83 @@ func TestHandleLifecycle(t *testing.T) {
 	}
 }
 
+// TestClockAheadFreesNoHandle checks that while the clock is ahead, no other agent can claim a handle
+// that was released lately, and that claims still count.
+func TestClockAheadFreesNoHandle(t *testing.T) {
+	wall, due := newClock(), newClock()
+	r := open(t, registrar.Options{Now: wall.Now, Due: due.Now})
+	alice, secretA := register(t, r, someone(1))
+	bob, secretB := register(t, r, someone(2))
+	update := func(a registry.Agent, secret, handle string) error {
+		_, _, err := r.Update(t.Context(), a.AirID, registry.Credentials{Secret: secret}, registry.Update{Username: &handle})
+		return err
+	}
+	claim := func(handles ...string) {
+		t.Helper()
+		for _, handle := range handles {
+			if err := update(alice, secretA, handle); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	reason := func() string {
+		t.Helper()
+		v, err := r.CheckUsername(t.Context(), "first")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v.Reason
+	}
+	claim("first")
+	wall.Advance(30 * 24 * time.Hour)
+	due.Advance(30 * 24 * time.Hour)
+	claim("second", "third", "fourth")
+	wall.Advance(2000 * time.Hour)
+	due.Advance(time.Hour) // it catches up
+	if err := update(bob, secretB, "first"); !errors.Is(err, registry.ErrHandleTaken) {
+		t.Errorf("claimed while the clock is ahead: %v", err)
+	}
+	if got := reason(); got != "cooldown" {
+		t.Errorf("check while the clock is ahead: %q", got)
+	}
+	if err := r.CheckHandleAvailable(t.Context(), "first", bob.AirID); !errors.Is(err, registry.ErrHandleTaken) {
+		t.Errorf("imported while the clock is ahead: %v", err)
+	}
+	refusal(t, update(alice, secretA, "fifth"), "handle-claims")
+	due.Set(wall.Now())
+	if got := reason(); got != "available" {
+		t.Errorf("check when the due clock has caught up: %q", got)
+	}
+	if err := update(bob, secretB, "first"); err != nil {
+		t.Errorf("claimed when the due clock has caught up: %v", err)
+	}
+	claim("fifth")
+}
+
+// TestClaimsAfterClockWasAhead checks that claims made while the clock is ahead stop counting 30 days
+// later.
+func TestClaimsAfterClockWasAhead(t *testing.T) {
+	wall, due := newClock(), newClock()
+	r := open(t, registrar.Options{Now: wall.Now, Due: due.Now})
+	a, secret := register(t, r, someone(1))
+	update := func(handle string) error {
+		_, _, err := r.Update(t.Context(), a.AirID, registry.Credentials{Secret: secret}, registry.Update{Username: &handle})
+		return err
+	}
+	wall.Advance(2000 * time.Hour)
+	for _, handle := range []string{"first", "second", "third"} {
+		if err := update(handle); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refusal(t, update("fourth"), "handle-claims")
+	due.Advance(30 * 24 * time.Hour)
+	wall.Set(due.Now()) // it is right again
+	if err := update("fourth"); err != nil {
+		t.Errorf("30 days later: %v", err)
+	}
+}
+
 func TestAirIDIsNotReused(t *testing.T) {
 	s := openStore(t)
 	// A source that starts again returns the same ID again; the next bytes do not.

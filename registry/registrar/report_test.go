@@ -81,6 +81,31 @@ func TestReportHasDeadline(t *testing.T) {
 	}
 }
 
+// TestClockAheadDeletesNoReport checks that a settled report stays while the clock is ahead.
+func TestClockAheadDeletesNoReport(t *testing.T) {
+	wall, due := newClock(), newClock()
+	r := open(t, registrar.Options{Now: wall.Now, Due: due.Now})
+	a, _ := register(t, r, someone(1))
+	settled := report(t, r, a.AirID, "192.0.2.1")
+	if _, err := r.SettleReport(t.Context(), settled.ID, admission.ReportDismissed, ""); err != nil {
+		t.Fatal(err)
+	}
+	wall.Advance(181 * 24 * time.Hour)
+	due.Advance(time.Hour) // it catches up
+	if err := r.DeleteExpired(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.ReportByID(t.Context(), settled.ID); err != nil {
+		t.Errorf("while the clock is ahead: %v", err)
+	}
+	due.Set(wall.Now())
+	if err := r.DeleteExpired(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	_, err := r.ReportByID(t.Context(), settled.ID)
+	refusal(t, err, "report-unknown")
+}
+
 func TestReportIsSettledByActionOnAgent(t *testing.T) {
 	c := newClock()
 	r := open(t, registrar.Options{Now: c.Now})

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -277,6 +278,54 @@ func TestMaintainKeepsTheNewestWrites(t *testing.T) {
 		synctest.Wait()
 		if h := s.Horizon().Seq; h != 20 {
 			t.Errorf("the horizon is %d, want 20 of 30", h)
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestClockAheadDropsNoDeletions checks that Maintain measures the age of deletions by its own clock:
+// while that is behind the machine's, they stay.
+func TestClockAheadDropsNoDeletions(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		s := openStore(t, dir)
+		var stopped atomic.Pointer[time.Time] // nil: due is the time
+		due := func() time.Time {
+			if at := stopped.Load(); at != nil {
+				return *at
+			}
+			return time.Now()
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() {
+			ended <- s.Maintain(ctx, MaintainOptions{Now: due, Keep: 48 * time.Hour, KeepLeast: 1, Hour: 3})
+		}()
+		time.Sleep(untilHour(time.Now(), 12)) // noon
+		for _, w := range []store.Write{store.Put("k", nil), store.Delete("k"), store.Put("l", nil)} {
+			if _, err := s.Apply(t.Context(), w); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(24 * time.Hour) // the deletion gets its mark
+		jump := time.Now()
+		stopped.Store(&jump)
+		time.Sleep(96 * time.Hour)
+		synctest.Wait()
+		if h := s.Horizon().Seq; h != 0 {
+			t.Errorf("the horizon is %d while the clock is ahead, want 0", h)
+		}
+		stopped.Store(nil)
+		time.Sleep(72 * time.Hour)
+		synctest.Wait()
+		if h := s.Horizon().Seq; h != 2 {
+			t.Errorf("the horizon is %d when the due clock has caught up, want 2", h)
 		}
 		cancel()
 		if err := <-ended; err != nil {
