@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -16,7 +18,10 @@ import (
 	"testing"
 	"time"
 
+	"gazetteer/document"
 	"gazetteer/internal/exit"
+	"gazetteer/store"
+	"gazetteer/store/boltstore"
 )
 
 // TestBackupWhileServing registers agents while backups are written, to a directory and to a
@@ -240,6 +245,92 @@ func TestCheckNamesDamagedEntryOfTheStore(t *testing.T) {
 		if code != exit.NotFound || !strings.Contains(out, want) {
 			t.Errorf("exit code %d, want %d and %q:\n%s", code, exit.NotFound, want, out)
 		}
+	}
+}
+
+// TestCheckNamesDamagedBytes takes the raw bytes of a stored document away, replaces them, and flips
+// a bit of them: the check names the document's address each time, with what to do.
+func TestCheckNamesDamagedBytes(t *testing.T) {
+	t.Parallel()
+	p := &program{t: t, dir: t.TempDir()}
+	if out, code := p.cli("crawl", "sms.nexmo.test", "gzip.test"); code != exit.OK {
+		t.Fatalf("%d\n%s", code, out)
+	}
+	whole := filepath.Join(p.dir, "whole")
+	copyTree(t, p.data(), whole)
+	// change changes a store, given the key of the bytes and the bytes.
+	change := func(t *testing.T, dir string, change func(s store.Store, key string, content []byte) error) {
+		t.Helper()
+		s, err := boltstore.Open(t.Context(), dir, boltstore.Options{Log: slog.New(slog.DiscardHandler), MinFree: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		record, err := s.Get(t.Context(), store.DocumentKey("sms.nexmo.test", "ai"))
+		var d document.Document
+		if err == nil {
+			err = record.Decode(&d)
+		}
+		var blob store.Record
+		if err == nil {
+			blob, err = s.Get(t.Context(), store.BlobKey(d.Digest))
+		}
+		if err == nil {
+			err = change(s, blob.Key, bytes.Clone(blob.Value))
+		}
+		if err := errors.Join(err, s.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, code := p.cli("check"); code != exit.OK {
+		t.Fatalf("undamaged: %d\n%s", code, out)
+	}
+	for name, c := range map[string]struct {
+		damage func(t *testing.T, dir string)
+		says   string
+	}{
+		"missing": {func(t *testing.T, dir string) {
+			change(t, dir, func(s store.Store, key string, _ []byte) error {
+				_, err := s.Apply(t.Context(), store.Delete(key))
+				return err
+			})
+		}, "and the store does not have them"},
+		"other bytes": {func(t *testing.T, dir string) {
+			change(t, dir, func(s store.Store, key string, content []byte) error {
+				_, err := s.Apply(t.Context(), store.Put(key, append(content, ' ')))
+				return err
+			})
+		}, "which are damaged"},
+		"a flipped bit": {func(t *testing.T, dir string) {
+			var raw []byte
+			change(t, dir, func(_ store.Store, _ string, content []byte) error { raw = content; return nil })
+			path := filepath.Join(dir, "store.bolt")
+			file, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found := 0
+			for at := bytes.Index(file, raw); at >= 0; at = bytes.Index(file, raw) { // also in pages no longer used
+				file[at+len(raw)/2] ^= 1
+				found++
+			}
+			if found == 0 {
+				t.Fatal("the file of the store does not contain the bytes")
+			}
+			if err := os.WriteFile(path, file, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}, "which are damaged"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "data")
+			copyTree(t, whole, dir)
+			c.damage(t, dir)
+			out, code := p.cli("--data-dir", dir, "check")
+			named := regexp.MustCompile(`(?m)^doc/test\.nexmo\.sms/ai \(https://sms\.nexmo\.test/\.well-known/ai\) names the bytes sha256:\S+, ` + c.says + "\n  what to do: have the host visited again")
+			if code != exit.NotFound || !named.MatchString(out) || strings.Contains(out, "gzip.test") {
+				t.Errorf("exit code %d, want %d and the address of the document alone:\n%s", code, exit.NotFound, out)
+			}
+		})
 	}
 }
 

@@ -24,13 +24,15 @@ type records struct {
 	agent  *registry.Agent       // whose entries come now
 	last   registry.HistoryEntry // of its entries, the one before
 	blobs  map[string]bool       // by digest: whether a record names it
+	// damaged has the digests of raw bytes that cannot be read, or have another digest.
+	damaged map[string]bool
 	// claims are the keys of handles whose agent was not seen, by AIR ID: it may wait for approval.
 	claims map[string]string
 }
 
 // checkRecords reads every record, and compares those that belong together.
 func (c *checker) checkRecords(ctx context.Context, s *boltstore.Store) error {
-	r := records{checker: c, agents: map[string]bool{}, blobs: map[string]bool{}, claims: map[string]string{}}
+	r := records{checker: c, agents: map[string]bool{}, blobs: map[string]bool{}, damaged: map[string]bool{}, claims: map[string]string{}}
 	total := int64(s.Head().Seq) // there are no more records than writes
 	for record, err := range s.List(ctx, "", "") {
 		if store.Damaged(record, err) {
@@ -105,7 +107,7 @@ func remedyOf(key string) string {
 // skipDamaged keeps a damaged record, which is named already, from being named as missing too.
 func (r *records) skipDamaged(key string) {
 	if digest, ok := strings.CutPrefix(key, store.BlobPrefix); ok {
-		r.blobs[digest] = true
+		r.blobs[digest], r.damaged[digest] = true, true
 	}
 	if id, ok := strings.CutPrefix(key, store.AgentPrefix); ok {
 		id, _, _ = strings.Cut(id, "/")
@@ -129,6 +131,7 @@ func (r *records) checkRecord(record store.Record) {
 		r.blobs[rest] = false
 		if document.Digest(record.Value) != rest {
 			r.addProblem(remedyHost, "the bytes under %s have another digest", record.Key)
+			r.damaged[rest] = true
 		}
 	case store.DocumentPrefix:
 		var d document.Document
@@ -136,7 +139,7 @@ func (r *records) checkRecord(record store.Record) {
 			r.addProblem(remedyHost, "the document %s cannot be read: %v", record.Key, err)
 			return
 		}
-		r.nameBlob(record.Key, d.Digest)
+		r.nameBlob(record.Key, d.URL, d.Digest)
 	case store.VersionPrefix:
 		var v crawler.Version
 		if err := json.Unmarshal(record.Value, &v); err != nil {
@@ -146,7 +149,7 @@ func (r *records) checkRecord(record store.Record) {
 		if !strings.HasSuffix(record.Key, "-"+v.Digest) {
 			r.addProblem(remedyBackup, "the version %s says that its digest is %s", record.Key, v.Digest)
 		}
-		r.nameBlob(record.Key, v.Digest)
+		r.nameBlob(record.Key, v.URL, v.Digest)
 	case store.HandlePrefix, store.KeyPrefix:
 		if id, _, _ := strings.Cut(string(record.Value), " "); !r.agents[id] {
 			r.claims[id] = record.Key
@@ -156,14 +159,18 @@ func (r *records) checkRecord(record store.Record) {
 	}
 }
 
-// nameBlob counts a record that names raw bytes, which must be there.
-func (r *records) nameBlob(key, digest string) {
+// nameBlob counts a record that names raw bytes, which must be there and intact; url is where they
+// came from.
+func (r *records) nameBlob(key, url, digest string) {
 	r.report.Versions++
 	if _, ok := r.blobs[digest]; !ok {
-		r.addProblem(remedyHost, "%s names the bytes %s, and the store does not have them", key, digest)
+		r.addProblem(remedyHost, "%s (%s) names the bytes %s, and the store does not have them", key, url, digest)
 		return
 	}
 	r.blobs[digest] = true
+	if r.damaged[digest] {
+		r.addProblem(remedyHost, "%s (%s) names the bytes %s, which are damaged", key, url, digest)
+	}
 }
 
 // beginAgent reads an agent, whose entries follow.
