@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"gazetteer/conformance"
+	"gazetteer/internal/cache"
 	"gazetteer/registry"
 	"gazetteer/store"
 	"gazetteer/store/follow"
@@ -46,8 +47,7 @@ type Live struct {
 	saving    sync.Mutex // held while the snapshot is written
 	refreshes sync.Mutex // held by refresh
 	stats     atomic.Pointer[Stats]
-	listings  sync.Mutex // held while the list of services is made
-	listing   atomic.Pointer[serviceListing]
+	listing   *cache.Single[*serviceListing]
 }
 
 const (
@@ -79,7 +79,7 @@ func OpenLive(o LiveOptions) *Live {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	l := &Live{o: o}
+	l := &Live{o: o, listing: cache.NewSingle[*serviceListing]()}
 	l.clearState()
 	if err := l.readSnapshot(); err != nil {
 		l.o.Log.Info("the snapshot of the figures is unusable; they are counted again", "error", err)

@@ -81,7 +81,7 @@ func checkAgainstCensus(t *testing.T, s *boltstore.Store, l *census.Live) {
 // checkServiceLists holds lists of services against the sets of hosts behind the figures.
 func checkServiceLists(t *testing.T, l *census.Live) {
 	t.Helper()
-	all := l.Services(census.ServiceQuery{Limit: 1_000_000, Counted: true})
+	all := services(t, l, census.ServiceQuery{Limit: 1_000_000, Counted: true})
 	if all.Total != l.Stats().Services || len(all.Hosts) != all.Total || all.All != all.Total {
 		t.Fatalf("%d services, the list has %d of %d", l.Stats().Services, len(all.Hosts), all.Total)
 	}
@@ -104,7 +104,7 @@ func checkServiceLists(t *testing.T, l *census.Live) {
 			var paged []string
 			for {
 				c.q.Offset = len(paged)
-				page := l.Services(c.q)
+				page := services(t, l, c.q)
 				if paged = append(paged, page.Hosts...); len(page.Hosts) == 0 {
 					if len(paged) != page.Total {
 						t.Errorf("%s: %d services on the pages of %d", name, len(paged), page.Total)
@@ -123,7 +123,7 @@ func checkServiceLists(t *testing.T, l *census.Live) {
 			}
 		}
 	}
-	if n := l.Services(census.ServiceQuery{Category: all.Categories[0].Name}).Total; n != all.Categories[0].Services {
+	if n := services(t, l, census.ServiceQuery{Category: all.Categories[0].Name}).Total; n != all.Categories[0].Services {
 		t.Errorf("the category has %d services, its list %d", all.Categories[0].Services, n)
 	}
 }
@@ -313,4 +313,13 @@ func TestRefreshWithClockAhead(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
+}
+
+func services(t *testing.T, l *census.Live, q census.ServiceQuery) census.ServiceList {
+	t.Helper()
+	list, err := l.Services(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
 }

@@ -2,6 +2,7 @@ package census
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strings"
 	"time"
@@ -94,9 +95,13 @@ type listedService struct {
 const maxListedName = 100
 
 // Services returns a part of the list of services, as they were at the last refresh of the figures.
-// It reads nothing from the store.
-func (l *Live) Services(q ServiceQuery) ServiceList {
-	lst := l.currentListing()
+// It reads nothing from the store. The only error is the end of ctx.
+func (l *Live) Services(ctx context.Context, q ServiceQuery) (ServiceList, error) {
+	lst, err := l.listing.Get(ctx, func(lst *serviceListing) bool { return lst.of == l.stats.Load() },
+		func() (*serviceListing, error) { return l.makeListing(), nil })
+	if err != nil {
+		return ServiceList{}, err
+	}
 	l.mu.RLock()
 	if lst.ids != l.owner { // the store is read again
 		l.mu.RUnlock()
@@ -123,7 +128,7 @@ func (l *Live) Services(q ServiceQuery) ServiceList {
 	}
 	list.Total = int(selected.GetCardinality())
 	list.Hosts, list.More = lst.selectPart(selected, q)
-	return list
+	return list, nil
 }
 
 // selectPart returns the part of the selected services that a query wants, and whether there are more.
@@ -199,24 +204,6 @@ func (l *Live) countCategories(services *roaring.Bitmap) []CategoryCount {
 		return cmp.Or(b.Services-a.Services, strings.Compare(a.Name, b.Name))
 	})
 	return counts[:min(len(counts), maxCategories)]
-}
-
-// currentListing returns the list of services after the last refresh of the figures. While one caller
-// makes it the others get the one before.
-func (l *Live) currentListing() *serviceListing {
-	lst := l.listing.Load()
-	if lst != nil && (lst.of == l.stats.Load() || !l.listings.TryLock()) {
-		return lst
-	}
-	if lst == nil {
-		l.listings.Lock()
-	}
-	defer l.listings.Unlock()
-	if lst = l.listing.Load(); lst == nil || lst.of != l.stats.Load() {
-		lst = l.makeListing()
-		l.listing.Store(lst)
-	}
-	return lst
 }
 
 // makeListing lists and orders all services.

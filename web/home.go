@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/url"
 	"slices"
+	"time"
 
 	"gazetteer/api/answer"
 	"gazetteer/api/feed"
@@ -42,6 +43,7 @@ type homeAgent struct{ AirID, Name, Handle, Description string }
 
 // homeContents holds the lists of the front page, read together.
 type homeContents struct {
+	until      time.Time // when they are read again
 	figures    answer.Figures
 	verbs      []index.VerbCount
 	examples   []string
@@ -53,6 +55,10 @@ type homeContents struct {
 	newest     []answer.ServiceSummary
 	changed    []feed.Change
 }
+
+// minHomeAge is how long the front page is kept at least. One that takes long to read is kept longer, so
+// that at most a twentieth of the time is spent on it.
+const minHomeAge = 5 * time.Second
 
 const (
 	homeExamples   = 6
@@ -178,7 +184,12 @@ func (p *Pages) findExamples(ctx context.Context) ([]string, error) {
 // homePage shows what there is to search and to browse.
 func (p *Pages) homePage(c *gin.Context) (frame.WebPage, error) {
 	ctx := c.Request.Context()
-	home, err := p.home.readCached(ctx, p.Now, p.readHome)
+	home, err := p.home.Get(ctx, func(v homeContents) bool { return p.Now().Before(v.until) }, func() (homeContents, error) {
+		began := p.Now()
+		v, err := p.readHome(ctx)
+		v.until = began.Add(max(minHomeAge, 20*p.Now().Sub(began)))
+		return v, err
+	})
 	if err != nil {
 		return frame.WebPage{}, err
 	}

@@ -27,6 +27,7 @@ import (
 	"gazetteer/crawler"
 	"gazetteer/document"
 	"gazetteer/index"
+	"gazetteer/internal/cache"
 	"gazetteer/join"
 	"gazetteer/web/agentpages"
 	"gazetteer/web/censuspages"
@@ -123,7 +124,7 @@ type Pages struct {
 	operator *operatorpages.Pages
 	answers  Answers
 	catalog  Catalog
-	home     *cached[homeContents]
+	home     *cache.Single[homeContents]
 	stand    func() api.ServerStatus
 	history  *history.History
 }
@@ -133,7 +134,7 @@ var templateFiles embed.FS
 
 // New creates the pages from the data of a, and the lists and suggestions of c.
 func New(a Answers, c Catalog, o Options) *Pages {
-	p := &Pages{answers: a, catalog: c, home: newCached[homeContents](), stand: o.Standing, history: o.History}
+	p := &Pages{answers: a, catalog: c, home: cache.NewSingle[homeContents](), stand: o.Standing, history: o.History}
 	p.Frame = frame.New(frame.Options{Log: o.Log, Now: o.Now, Building: p.isBuilding, Explain: explainError, Links: o.Links, PublicURL: o.PublicURL, Panics: o.Panics})
 	p.agents = agentpages.New(p.Frame, a)
 	p.census = censuspages.New(p.Frame, a)

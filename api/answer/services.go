@@ -128,7 +128,10 @@ func (a *Answers) ListServices(ctx context.Context, q census.ServiceQuery) (Serv
 	if a.Census == nil {
 		return ServiceListing{}, ErrNoCensus
 	}
-	list := a.Census.Services(q)
+	list, err := a.Census.Services(ctx, q)
+	if err != nil {
+		return ServiceListing{}, err
+	}
 	out := ServiceListing{Services: []ServiceSummary{}, Total: list.Total, All: list.All, Categories: list.Categories, Seq: list.Seq}
 	if list.More {
 		out.After = list.Hosts[len(list.Hosts)-1]

@@ -10,13 +10,12 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"gazetteer/api/answer"
 	"gazetteer/census"
 	"gazetteer/conformance"
 	"gazetteer/document/diff"
+	"gazetteer/internal/cache"
 	"gazetteer/web/frame"
 
 	"github.com/gin-gonic/gin"
@@ -34,7 +33,7 @@ type Answers interface {
 type Pages struct {
 	*frame.Frame
 	answers Answers
-	cache   figureCache
+	figures *cache.Single[renderedFigures]
 }
 
 //go:embed templates/*.html
@@ -43,7 +42,7 @@ var templateFiles embed.FS
 // New prepares the pages within a frame.
 func New(f *frame.Frame, a Answers) *Pages {
 	f.AddTemplates(templateFiles)
-	return &Pages{Frame: f, answers: a}
+	return &Pages{Frame: f, answers: a, figures: cache.NewSingle[renderedFigures]()}
 }
 
 // Mount adds /census and what is below it to e.
@@ -99,11 +98,14 @@ func (p *Pages) censusPage(c *gin.Context) (frame.WebPage, error) {
 	if err != nil {
 		return frame.WebPage{}, err
 	}
-	html, err := p.cache.renderFigures(s, func(s *census.Stats) (template.HTML, error) { return p.RenderMain("census", p.newCensusView(s)) })
+	rendered, err := p.figures.Get(c.Request.Context(), func(r renderedFigures) bool { return r.of == s }, func() (renderedFigures, error) {
+		html, err := p.RenderMain("census", p.newCensusView(s))
+		return renderedFigures{s, html}, err
+	})
 	if err != nil {
 		return frame.WebPage{}, err
 	}
-	return frame.WebPage{Name: "census", Title: "Census", Main: html, JSON: "/api/v1/stats",
+	return frame.WebPage{Name: "census", Title: "Census", Main: rendered.html, JSON: "/api/v1/stats",
 		Description: "Hosts by format and state, their operations, their lifetimes and the rate of their changes."}, nil
 }
 
@@ -229,37 +231,10 @@ func newUnknownFigure(figure, question string) *frame.Problem {
 	}
 }
 
-// figureCache holds the page of the figures until there are newer ones.
-type figureCache struct {
-	making  sync.Mutex
-	current atomic.Pointer[cachedFigures]
-}
-
-type cachedFigures struct {
+// renderedFigures is the page of the figures.
+type renderedFigures struct {
 	of   *census.Stats
 	html template.HTML
-}
-
-// renderFigures returns the page of the figures. While one caller renders it, the others get the
-// previous one.
-func (c *figureCache) renderFigures(s *census.Stats, render func(*census.Stats) (template.HTML, error)) (template.HTML, error) {
-	before := c.current.Load()
-	if before != nil && (before.of == s || !c.making.TryLock()) {
-		return before.html, nil
-	}
-	if before == nil {
-		c.making.Lock()
-	}
-	defer c.making.Unlock()
-	if now := c.current.Load(); now != nil && now.of == s {
-		return now.html, nil
-	}
-	html, err := render(s)
-	if err != nil {
-		return "", err
-	}
-	c.current.Store(&cachedFigures{s, html})
-	return html, nil
 }
 
 // StateFigures returns the hosts by state, for the front page.
