@@ -181,7 +181,7 @@ func (r *Registry) checkLink(field, text string) (string, error) {
 		return "", &Error{Field: field, Code: "url", Message: fmt.Sprintf("Field '%s' must be an absolute http or https URL without a user name", field),
 			Help: "example: https://example.com/docs"}
 	}
-	if r.allowLoopback && isLoopback(u.Hostname()) {
+	if r.allowLoopback && did.IsLoopback(u.Hostname()) {
 		return text, nil
 	}
 	if err := checkPublicHost(u.Hostname()); err != nil {

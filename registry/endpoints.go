@@ -120,10 +120,10 @@ func (r *Registry) checkEndpointURL(at, text string) (string, error) {
 	if err != nil || !u.IsAbs() || !IsURIText(text) {
 		return refuse("url", " is not a valid URL", "write an absolute https URL in ASCII: international host names as xn--…, other characters as %XX")
 	}
-	local := r.allowLoopback && isLoopback(u.Hostname())
+	local := r.allowLoopback && did.IsLoopback(u.Hostname())
 	if u.Scheme != "https" && !(local && u.Scheme == "http") {
 		help := "senders treat any other scheme as invalid (A2A draft-1 §3.4)"
-		if u.Scheme == "http" && isLoopback(u.Hostname()) {
+		if u.Scheme == "http" && did.IsLoopback(u.Hostname()) {
 			help += "; to try things out on one machine, the operator sets registry.allow_loopback"
 			if strings.HasPrefix(text, r.baseURL+"/") {
 				help += ", and for others public_url, to an https address of this server"
@@ -174,14 +174,6 @@ func checkPublicHost(host string) error {
 		return fmt.Errorf("%s has no dot", host)
 	}
 	return nil
-}
-
-func isLoopback(host string) bool {
-	host = strings.ToLower(host)
-	if addr, err := netip.ParseAddr(host); err == nil {
-		return addr.Unmap().IsLoopback()
-	}
-	return host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
 // checkEndpointID checks an id and marks its fragment as taken.

@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"crypto/ed25519"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
@@ -11,7 +12,6 @@ import (
 	"time"
 
 	"gazetteer/protocol/did"
-	"gazetteer/protocol/httpsig"
 )
 
 // FormatStatement returns the text that keys sign: its kind and version on the first line, then one
@@ -73,7 +73,7 @@ func (x Rotation) Statement() []byte {
 // NewRotation returns a rotation of the agent with that DID, created now and
 // signed by both keys. Commitment is "" when none is to be added.
 func NewRotation(agent string, old, next ed25519.PrivateKey, commitment string, now time.Time) Rotation {
-	x := Rotation{Agent: agent, From: MultikeyOf(old), To: MultikeyOf(next), Created: now.UTC().Truncate(time.Second), Nonce: httpsig.NewNonce(), Commitment: commitment}
+	x := Rotation{Agent: agent, From: MultikeyOf(old), To: MultikeyOf(next), Created: now.UTC().Truncate(time.Second), Nonce: rand.Text(), Commitment: commitment}
 	x.OldSignature = did.FormatSignature(ed25519.Sign(old, x.Statement()))
 	x.NewSignature = did.FormatSignature(ed25519.Sign(next, x.Statement()))
 	return x
@@ -106,7 +106,7 @@ func (x Recovery) Statement() []byte {
 // NewRecovery returns a recovery, created now and signed, of the agent with that DID whose current
 // key is from. A nil next key withdraws the pending recovery.
 func NewRecovery(agent, from string, recovery, next ed25519.PrivateKey, commitment string, now time.Time) Recovery {
-	x := Recovery{Agent: agent, From: from, Key: MultikeyOf(recovery), Next: commitment, Created: now.UTC().Truncate(time.Second), Nonce: httpsig.NewNonce()}
+	x := Recovery{Agent: agent, From: from, Key: MultikeyOf(recovery), Next: commitment, Created: now.UTC().Truncate(time.Second), Nonce: rand.Text()}
 	if next != nil {
 		x.To = MultikeyOf(next)
 	}

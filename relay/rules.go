@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strings"
 	"time"
@@ -79,7 +78,7 @@ func (r *Relay) checkWakeURL(text string) error {
 		return errors.New("wake_url is no absolute URL")
 	case u.User != nil || u.Fragment != "":
 		return errors.New("wake_url must have no user name, password or fragment")
-	case r.AllowLoopback && isLoopback(u.Hostname()):
+	case r.AllowLoopback && did.IsLoopback(u.Hostname()):
 		return nil
 	case u.Scheme != "https":
 		return errors.New("wake_url must begin with https://")
@@ -94,11 +93,6 @@ func (r *Relay) checkWakeURL(text string) error {
 		return errors.New("wake_url must not lead to the relay itself")
 	}
 	return nil
-}
-
-func isLoopback(host string) bool {
-	addr, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && addr.IsLoopback()
 }
 
 // checkSender applies the rules of the recipient, and returns them.

@@ -382,7 +382,7 @@ func (c *Config) validate() error {
 		return exit.Usagef("log_level %q: want debug, info, warn or error", c.LogLevel)
 	case c.Listen != "" && !isListenAddress(c.Listen):
 		return exit.Usagef("listen %q: want HOST:PORT, for example \"127.0.0.1:8080\"", c.Listen)
-	case !isLoopback(c.AdminListen):
+	case !isLoopbackAddress(c.AdminListen):
 		return exit.Usagef("admin_listen %q: want a local address, for example \"127.0.0.1:9465\": requests there need no authentication", c.AdminListen)
 	case c.MinFreeBytes < 0:
 		return exit.Usagef("min_free_bytes %d: want 0 or more", c.MinFreeBytes)
@@ -449,9 +449,9 @@ func isWebAddress(text string) bool {
 	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != ""
 }
 
-// isLoopback reports whether an address to listen on is one that only this machine
+// isLoopbackAddress reports whether an address to listen on is one that only this machine
 // reaches; none is one, too.
-func isLoopback(address string) bool {
+func isLoopbackAddress(address string) bool {
 	if address == "" {
 		return true
 	}

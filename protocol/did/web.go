@@ -2,6 +2,7 @@ package did
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -129,6 +130,15 @@ var privateNames = []string{"localhost", "local", "internal", "onion", "alt", "h
 // between networks.
 func IsPrivateName(host string) bool {
 	return slices.ContainsFunc(privateNames, func(n string) bool { return host == n || strings.HasSuffix(host, "."+n) })
+}
+
+// IsLoopback reports whether a host of a URL, a name or an address, is this machine.
+func IsLoopback(host string) bool {
+	host = strings.ToLower(host)
+	if addr, err := netip.ParseAddr(host); err == nil {
+		return addr.Unmap().IsLoopback()
+	}
+	return host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
 // CheckPublic refuses hosts whose meaning depends on the network: localhost, other names of private

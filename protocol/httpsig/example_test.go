@@ -3,6 +3,7 @@ package httpsig_test
 import (
 	"bytes"
 	"crypto/ed25519"
+	"crypto/rand"
 	"fmt"
 	"net/http"
 	"time"
@@ -21,7 +22,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	if err := httpsig.Sign(r, body, key, httpsig.SignOptions{KeyID: "key-1", Created: now, Nonce: httpsig.NewNonce()}); err != nil {
+	if err := httpsig.Sign(r, body, key, httpsig.SignOptions{KeyID: "key-1", Created: now, Nonce: rand.Text()}); err != nil {
 		fmt.Println(err)
 		return
 	}

@@ -187,7 +187,7 @@ func TestSignedRequestVerifies(t *testing.T) {
 	if err := s.Verify(m, keyOfTheRFC(t).Public().(ed25519.PublicKey), at(now.Add(5*time.Minute))); err != nil {
 		t.Fatal(err)
 	}
-	if s.KeyID != "z6Mk" || s.Tag != "air" || len(s.Nonce) != 22 {
+	if s.KeyID != "z6Mk" || s.Tag != "air" || len(s.Nonce) < 22 { // 128 bits in base64url
 		t.Errorf("read %+v", s)
 	}
 	again, _, _ := signed(t, httpsig.SignOptions{})

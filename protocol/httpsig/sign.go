@@ -44,7 +44,7 @@ func Sign(r *http.Request, body []byte, key ed25519.PrivateKey, o SignOptions) e
 		o.Created = time.Now()
 	}
 	if o.Nonce == "" {
-		o.Nonce = NewNonce()
+		o.Nonce = rand.Text()
 	}
 	if len(o.Components) == 0 {
 		o.Components = WriteComponents()
@@ -80,11 +80,4 @@ func Sign(r *http.Request, body []byte, key ed25519.PrivateKey, o SignOptions) e
 	r.Header.Set("Signature-Input", o.Label+"="+input)
 	r.Header.Set("Signature", o.Label+"=:"+base64.StdEncoding.EncodeToString(ed25519.Sign(key, []byte(text)))+":")
 	return nil
-}
-
-// NewNonce returns 128 random bits as text.
-func NewNonce() string {
-	var b [16]byte
-	rand.Read(b[:]) // never fails
-	return base64.RawURLEncoding.EncodeToString(b[:])
 }

@@ -3,13 +3,13 @@ package transfer
 import (
 	"context"
 	"crypto/ed25519"
+	"crypto/rand"
 	"fmt"
 	"net/netip"
 	"slices"
 	"time"
 
 	"gazetteer/protocol/did"
-	"gazetteer/protocol/httpsig"
 	"gazetteer/registry"
 )
 
@@ -42,7 +42,7 @@ func (x Merge) Statement() []byte {
 // NewMerge returns a merge of two agents with those DIDs, created now and signed by
 // both keys.
 func NewMerge(from, into string, fromKey, intoKey ed25519.PrivateKey, now time.Time) Merge {
-	x := Merge{From: from, FromKey: registry.MultikeyOf(fromKey), Into: into, IntoKey: registry.MultikeyOf(intoKey), Created: now.UTC().Truncate(time.Second), Nonce: httpsig.NewNonce()}
+	x := Merge{From: from, FromKey: registry.MultikeyOf(fromKey), Into: into, IntoKey: registry.MultikeyOf(intoKey), Created: now.UTC().Truncate(time.Second), Nonce: rand.Text()}
 	x.FromSignature = did.FormatSignature(ed25519.Sign(fromKey, x.Statement()))
 	x.IntoSignature = did.FormatSignature(ed25519.Sign(intoKey, x.Statement()))
 	return x

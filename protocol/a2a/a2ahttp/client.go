@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -205,16 +204,11 @@ func (c *Client) inboxOf(document did.Document) (string, error) {
 		}
 		u = (&url.URL{Scheme: "https", Host: w.Authority(), Path: "/"}).ResolveReference(u)
 	}
-	loopback := c.AllowLoopback && u.Scheme == "http" && isLoopback(u.Hostname())
+	loopback := c.AllowLoopback && u.Scheme == "http" && did.IsLoopback(u.Hostname())
 	if u.Scheme != "https" && !loopback || u.Host == "" || u.User != nil {
 		return "", fmt.Errorf("%w: its inbox %.100q is no https URL", ErrNoInbox, text)
 	}
 	return u.String(), nil
-}
-
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // signEnvelope writes and signs the envelope with the present time.
