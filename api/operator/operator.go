@@ -32,8 +32,9 @@ type Options struct {
 	// Horizon is how long a compaction keeps deletions, unless the request says otherwise; 168 hours
 	// if 0.
 	Horizon time.Duration
-	// Backup writes a backup of the data directory into a new directory; nil if the process cannot.
-	Backup func(ctx context.Context, dir string) (BackupResult, error)
+	// Backup writes a backup of the data directory into a new directory, and names each part before
+	// it is copied; nil if the process cannot.
+	Backup func(ctx context.Context, dir string, progress func(part string)) (BackupResult, error)
 	// CompactViews removes deleted content from the parts of the data directory beside the store, and
 	// returns those that may still have some; nil if there are none. AwaitedParts returns the parts
 	// that it waits for now.
@@ -60,7 +61,7 @@ func (a *Operator) Declare(h huma.API) {
 	route.HandleBody[route.CrawlBody](a.Mux, h, crawl, a.crawlHosts)
 	route.Handle(a.Mux, h, route.Op("operator-status"), a.getOperatorStatus)
 	route.Handle(a.Mux, h, route.Op("compact"), a.compactStore)
-	route.Handle(a.Mux, h, route.Op("backup"), a.writeBackup)
+	a.backupRoute(h)
 	a.censusRoutes(h)
 	a.blockRoutes(h)
 }

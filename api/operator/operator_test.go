@@ -135,25 +135,28 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// A backup gets the cleaned path; its failure is a problem, and a process that writes none says so.
+// A backup gets the cleaned path and names its parts; its failure is the last line, and a process that
+// writes none says so.
 func TestBackup(t *testing.T) {
-	s := newServer(t, operator.Options{Backup: func(_ context.Context, dir string) (operator.BackupResult, error) {
+	s := newServer(t, operator.Options{Backup: func(_ context.Context, dir string, progress func(string)) (operator.BackupResult, error) {
+		progress("keys")
 		if dir == "/backups/full" {
 			return operator.BackupResult{}, errors.New("the disk is full")
 		}
 		return operator.BackupResult{Dir: dir, Files: 3}, nil
 	}})
-	var r operator.BackupResult
-	if err := json.Unmarshal(s.send("POST", "/admin/backup?dir=/backups/a/../b", "", 200), &r); err != nil || r.Dir != "/backups/b" || r.Files != 3 {
-		t.Errorf("%v %+v", err, r)
+	for query, last := range map[string]string{
+		"?dir=/backups/a/../b": `{"result":{"dir":"/backups/b","files":3,"bytes":0,"seq":0,"leaves":0,"took_ms":0}}`,
+		"?dir=/backups/full":   `{"error":"the disk is full"}`,
+	} {
+		if text, want := string(s.send("POST", "/admin/backup"+query, "", 200)), `{"part":"keys"}`+"\n"+last+"\n"; text != want {
+			t.Errorf("%s: %s, want %s", query, text, want)
+		}
 	}
 	if text := s.send("POST", "/admin/backup?dir=backups", "", 400); !bytes.Contains(text, []byte(`"parameter":"dir"`)) {
 		t.Errorf("a relative path: %s", text)
 	}
 	s.send("POST", "/admin/backup", "", 400)
-	if text := s.send("POST", "/admin/backup?dir=/backups/full", "", 503); !bytes.Contains(text, []byte("the disk is full")) {
-		t.Errorf("a backup that fails: %s", text)
-	}
 	newServer(t, operator.Options{}).send("POST", "/admin/backup?dir=/backups/d", "", 503)
 }
 

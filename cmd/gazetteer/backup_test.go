@@ -51,7 +51,7 @@ func TestBackupWhileServing(t *testing.T) {
 		t.Fatalf("only %d agents were registered in a minute", registered.Load())
 	}
 	out, code := p.cli("backup", "saved")
-	if code != exit.OK || !strings.Contains(out, "of the transparency log") {
+	if code != exit.OK || !strings.HasPrefix(out, "writing the keys\nwriting the transparency log\nwriting the store\nwriting the mail\nwriting the checksums\n") || !strings.Contains(out, "of the transparency log; it took") {
 		t.Fatalf("%d\n%s", code, out)
 	}
 	stream := exec.CommandContext(t.Context(), os.Args[0], "backup", "-")
@@ -77,7 +77,7 @@ func TestBackupWhileServing(t *testing.T) {
 		t.Errorf("a restore over a directory in use: %d\n%s", code, out)
 	}
 	stopped(t, p)
-	if out, code := p.cli("check"); code != exit.OK || !strings.Contains(out, "are intact") {
+	if out, code := p.cli("check"); code != exit.OK || !strings.Contains(out, "are intact") || !namesCheckedParts(out) {
 		t.Errorf("check: %d\n%s", code, out)
 	}
 	// A backup is no data directory: the first write would spoil it.
@@ -94,7 +94,7 @@ func TestBackupWhileServing(t *testing.T) {
 			restore := exec.CommandContext(t.Context(), os.Args[0], "restore")
 			restore.Args[0], restore.Dir = "gazetteer", dir
 			from(restore)
-			if out, err := restore.CombinedOutput(); err != nil || !strings.Contains(string(out), "restored from the backup of") {
+			if out, err := restore.CombinedOutput(); err != nil || !strings.Contains(string(out), "restored from the backup of") || !namesCheckedParts(string(out)) {
 				t.Fatalf("%v\n%s", err, out)
 			}
 			again := startProgramIn(t, dir, "crawler.enabled=false")
@@ -111,6 +111,18 @@ func TestBackupWhileServing(t *testing.T) {
 			stopped(t, again)
 		})
 	}
+}
+
+// namesCheckedParts reports whether the output of a check names each part when its turn comes.
+func namesCheckedParts(out string) bool {
+	for _, part := range []string{"the store", "the records of the store", "the log of the store", "the transparency log", "the records of the leaves", "the index", "the mail"} {
+		_, rest, found := strings.Cut(out, "checking "+part+"\n")
+		if !found {
+			return false
+		}
+		out = rest
+	}
+	return true
 }
 
 // TestDamagedBackupsAreRefused flips a bit and cuts a file in every part of a backup: each is

@@ -130,7 +130,7 @@ func writeParts(ctx context.Context, s Sources, dir string, progress func(part s
 		s.Now = time.Now
 	}
 	m = Manifest{Format: manifestFormat, Created: s.Now().UTC().Truncate(time.Second)}
-	progress("keys")
+	progress("the keys")
 	for _, name := range append([]string{boltfile.FormatFile}, keyFiles...) {
 		if err := copyIfThere(filepath.Join(s.DataDir, name), filepath.Join(dir, name)); err != nil {
 			return m, err
@@ -152,7 +152,7 @@ func writeParts(ctx context.Context, s Sources, dir string, progress func(part s
 			return m, fmt.Errorf("copy the mail: %w", err)
 		}
 	}
-	progress("checksums")
+	progress("the checksums")
 	if m.Files, err = listFiles(ctx, dir); err != nil {
 		return m, err
 	}

@@ -8,11 +8,13 @@ import (
 	"gazetteer/internal/backup"
 )
 
-// writeBackup writes a backup of everything in the data directory that cannot be rebuilt.
-func (h *Server) writeBackup(ctx context.Context, dir string) (operator.BackupResult, error) {
+// writeBackup writes a backup of everything in the data directory that cannot be rebuilt, and calls
+// progress before each part.
+func (h *Server) writeBackup(ctx context.Context, dir string, progress func(part string)) (operator.BackupResult, error) {
 	begun := time.Now()
 	m, err := backup.Write(ctx, backup.Sources{DataDir: h.Config.DataDir, Store: h.Store, Log: h.audit, Queue: h.mail}, dir, func(part string) {
 		h.log.Info("writing a backup", "dir", dir, "part", part)
+		progress(part)
 	})
 	if err != nil {
 		h.log.Warn("the backup was not written", "dir", dir, "error", err)

@@ -1,11 +1,11 @@
 package operator
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -20,6 +20,7 @@ import (
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
 	"gazetteer/internal/server"
+	"gazetteer/lint/format"
 )
 
 // standardStream is the argument for standard output or input.
@@ -67,22 +68,45 @@ again. The backup contains private keys: keep it as safe as the data directory.`
 				return exit.Usagef("there is no directory %s: make it, or mount its disk", parent)
 			}
 			return a.withOperator(c.Context(), func(server *cli.Client) error {
-				path := "/admin/backup?dir=" + url.QueryEscape(dir)
-				if args[0] == standardStream {
-					var r operator.BackupResult
-					if _, err := server.SendJSON(c.Context(), http.MethodPost, path, nil, nil, &r); err != nil {
-						return err
-					}
+				r, err := a.requestBackup(c.Context(), server, dir)
+				switch {
+				case err != nil:
+					return err
+				case args[0] == standardStream:
 					fmt.Fprintln(a.Err, describeBackup(r))
 					return backup.WriteTar(a.Out, dir)
+				case a.JSON:
+					return cli.WriteJSON(a.Out, r)
 				}
-				return cli.ShowAnswer(c.Context(), a.App, server, http.MethodPost, path, nil, nil, func(r operator.BackupResult) error {
-					_, err := fmt.Fprintln(a.Out, describeBackup(r))
-					return err
-				})
+				_, err = fmt.Fprintln(a.Out, describeBackup(r))
+				return err
 			})
 		},
 	}
+}
+
+// requestBackup makes the server write a backup, and shows the progress.
+func (a *verbs) requestBackup(ctx context.Context, server *cli.Client, dir string) (operator.BackupResult, error) {
+	var last operator.BackupLine
+	err := server.PostForLines(ctx, "/admin/backup?dir="+url.QueryEscape(dir), nil, func(line []byte) error {
+		last = operator.BackupLine{}
+		if err := json.Unmarshal(line, &last); err != nil {
+			return err
+		}
+		if last.Part != "" {
+			fmt.Fprintf(a.Err, "writing %s\n", format.Visible(last.Part))
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return operator.BackupResult{}, err
+	case last.Error != "":
+		return operator.BackupResult{}, exit.Networkf("the backup was not written, and nothing is left of it: %s", last.Error)
+	case last.Result == nil:
+		return operator.BackupResult{}, exit.Networkf("the server stopped before the backup was written")
+	}
+	return *last.Result, nil
 }
 
 func describeBackup(r operator.BackupResult) string {
