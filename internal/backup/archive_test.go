@@ -3,6 +3,7 @@ package backup
 import (
 	"archive/tar"
 	"bytes"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -42,13 +43,18 @@ func TestHostileArchives(t *testing.T) {
 		"absolute":  {archive(file("/tmp/evil")), `"/tmp/evil", which is not part of a backup`},
 		"link":      {archive(tar.Header{Typeflag: tar.TypeSymlink, Name: "log", Linkname: "/etc"}, file("log/key")), `"log", which is not part of a backup`},
 		"twice":     {archive(file("store.bolt"), file("store.bolt")), `"store.bolt" twice`},
+		"manifest":  {whole, "the archive has no MANIFEST.json"},
 		"cut":       {whole[:514], `ends within "store.bolt"`},
 		"long name": {archive(file(strings.Repeat("../n", 2000))), "which is not part of a backup"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := ReadTar(bytes.NewReader(test.archive), filepath.Join(t.TempDir(), "backup"))
+			dir := t.TempDir()
+			_, err := RestoreTar(t.Context(), bytes.NewReader(test.archive), filepath.Join(dir, "data"), func(string, int64, int64) {})
 			if err == nil || !strings.Contains(err.Error(), test.want) || len(err.Error()) > 300 {
 				t.Errorf("%v, want %s", err, test.want)
+			}
+			if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+				t.Errorf("%v were left, %v", left, err)
 			}
 		})
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -31,10 +32,7 @@ func TestFlippedManifestsAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	read := func(text []byte) error {
-		if err := os.WriteFile(filepath.Join(dir, manifestFile), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		_, err := readManifest(t.Context(), dir)
+		_, err := parseManifest(text)
 		return err
 	}
 	for name, text := range map[string][]byte{"of this version": whole, "of an earlier version": earlier} {
@@ -52,5 +50,49 @@ func TestFlippedManifestsAreRefused(t *testing.T) {
 				t.Errorf("bit %d of byte %d changed: %v", bit, i, err)
 			}
 		}
+	}
+}
+
+// newCounter returns the counter of a restore whose progress nobody reads.
+func newCounter(t *testing.T) *counter {
+	return &counter{ctx: t.Context(), progress: func(string, int64, int64) {}}
+}
+
+// TestRestoreVerifiesWhatItCopies changes a file of a backup when its restore begins to copy, at the
+// same length: what was read is compared with the manifest, not what an earlier reading found. Each
+// byte of the backup is read once, and nothing is left.
+func TestRestoreVerifiesWhatItCopies(t *testing.T) {
+	from, parent := t.TempDir(), t.TempDir()
+	for name, text := range map[string]string{storeFile: "content", "cursor.key": "a key"} {
+		if err := os.WriteFile(filepath.Join(from, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files, err := listFiles(t.Context(), from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := Manifest{Format: manifestFormat, Files: files}.encode(true)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(from, manifestFile), text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newCounter(t)
+	if _, err := copyBackup(from, t.TempDir(), c); err != nil || c.done != 12 || c.total != 12 {
+		t.Errorf("%d of %d bytes were read, want all 12 once; %v", c.done, c.total, err)
+	}
+	var changed error
+	_, err = Restore(t.Context(), from, filepath.Join(parent, "data"), func(part string, done, _ int64) {
+		if part == filesPart && done == 0 {
+			changed = os.WriteFile(filepath.Join(from, "cursor.key"), []byte("other"), 0o600)
+		}
+	})
+	if damage, ok := errors.AsType[*DamagedError](err); changed != nil || !ok || !strings.HasPrefix(damage.Error(), "cursor.key was changed") {
+		t.Errorf("%v, want a damaged cursor.key; %v", err, changed)
+	}
+	if left, err := os.ReadDir(parent); err != nil || len(left) > 0 {
+		t.Errorf("%v were left, %v", left, err)
 	}
 }

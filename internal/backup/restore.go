@@ -4,6 +4,8 @@ import (
 	"archive/tar"
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -41,16 +43,9 @@ func IsBackup(dir string) bool {
 	return err == nil
 }
 
-// readManifest reads the manifest of a backup and compares every file with it. The error is a
-// [*DamagedError] when a file is missing, changed or not named there.
-func readManifest(ctx context.Context, dir string) (m Manifest, err error) {
-	text, err := os.ReadFile(filepath.Join(dir, manifestFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return m, newDamage(dir + " has no " + manifestFile + ": it is no backup, or not a whole one")
-	}
-	if err != nil {
-		return m, err
-	}
+// parseManifest reads the text of a manifest. The error is a [*DamagedError] when it is not one that
+// this program wrote.
+func parseManifest(text []byte) (m Manifest, err error) {
 	if err := json.Unmarshal(text, &m); err != nil {
 		return m, newDamage(manifestFile + " cannot be read: " + err.Error())
 	}
@@ -60,11 +55,11 @@ func readManifest(ctx context.Context, dir string) (m Manifest, err error) {
 	if whole, err := m.encode(m.SHA256 != ""); err != nil || !bytes.Equal(text, whole) {
 		return m, newDamage(manifestFile + " was changed after the backup was written: it does not match its own SHA-256")
 	}
-	have, err := listFiles(ctx, dir)
-	if err != nil {
-		return m, err
-	}
-	have = slices.DeleteFunc(have, func(f File) bool { return f.Name == manifestFile })
+	return m, nil
+}
+
+// compare returns a [*DamagedError] when a file is missing, changed or not named in the manifest.
+func (m Manifest) compare(have []File) error {
 	var problems []Problem
 	note := func(format string, args ...any) {
 		problems = append(problems, Problem{What: fmt.Sprintf(format, args...)})
@@ -81,31 +76,51 @@ func readManifest(ctx context.Context, dir string) (m Manifest, err error) {
 		}
 	}
 	for _, f := range have {
-		if !slices.ContainsFunc(m.Files, func(want File) bool { return want.Name == f.Name }) {
+		if _, ok := m.find(f.Name); !ok {
 			note("%s does not belong to the backup", f.Name)
 		}
 	}
 	if len(problems) > 0 {
-		return m, &DamagedError{Problems: problems}
+		return &DamagedError{Problems: problems}
 	}
-	return m, nil
+	return nil
+}
+
+// find returns what the manifest says about a file.
+func (m Manifest) find(name string) (File, bool) {
+	i := slices.IndexFunc(m.Files, func(f File) bool { return f.Name == name })
+	if i < 0 {
+		return File{}, false
+	}
+	return m.Files[i], true
 }
 
 // Restore copies a backup into a data directory that does not exist yet, or is empty. It compares
-// every file with the manifest, copies, checks the copy as [Check] does, and increments the
+// every file with the manifest while it copies, checks the copy as [Check] does, and increments the
 // incarnation, so that clients and followers with cursors of the lost period start again. Only then
 // does the directory get its name: after an error nothing has changed.
-func Restore(ctx context.Context, from, dataDir string, progress Progress) (m Manifest, err error) {
+func Restore(ctx context.Context, from, dataDir string, progress Progress) (Manifest, error) {
+	if info, err := os.Stat(from); err == nil && !info.IsDir() {
+		return Manifest{}, fmt.Errorf("%s is a file: name the directory of a backup, or send an archive to standard input (gazetteer restore - < %[1]s)", from)
+	}
+	return restoreWith(ctx, dataDir, progress, func(dir string) (Manifest, error) {
+		return copyBackup(from, dir, &counter{ctx: ctx, progress: progress})
+	})
+}
+
+// RestoreTar is [Restore] of an archive that [WriteTar] wrote.
+func RestoreTar(ctx context.Context, archive io.Reader, dataDir string, progress Progress) (Manifest, error) {
+	return restoreWith(ctx, dataDir, progress, func(dir string) (Manifest, error) {
+		return extractBackup(archive, dir, &counter{ctx: ctx, progress: progress})
+	})
+}
+
+// restoreWith is Restore, where fill copies the files of the backup into a new directory and compares
+// them with its manifest, which it returns.
+func restoreWith(ctx context.Context, dataDir string, progress Progress, fill func(dir string) (Manifest, error)) (m Manifest, err error) {
 	if entries, err := os.ReadDir(dataDir); err == nil && len(entries) > 0 {
 		return m, fmt.Errorf("%s is not empty: move it away, or name another data directory", dataDir)
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return m, err
-	}
-	if info, err := os.Stat(from); err == nil && !info.IsDir() {
-		return m, fmt.Errorf("%s is a file: name the directory of a backup, or send an archive to standard input (gazetteer restore - < %[1]s)", from)
-	}
-	progress("the checksums of the backup", 0, 0)
-	if m, err = readManifest(ctx, from); err != nil {
 		return m, err
 	}
 	partial := filepath.Clean(dataDir) + partialSuffix
@@ -117,23 +132,20 @@ func Restore(ctx context.Context, from, dataDir string, progress Progress) (m Ma
 			err = errors.Join(err, os.RemoveAll(partial))
 		}
 	}()
-	progress("the files", 0, 0)
+	progress(filesPart, 0, 0)
 	if err := os.Mkdir(partial, privatefile.DirMode); err != nil {
 		return m, err
 	}
-	for _, f := range m.Files {
-		to := filepath.Join(partial, filepath.FromSlash(f.Name))
-		if err := os.MkdirAll(filepath.Dir(to), privatefile.DirMode); err != nil {
-			return m, err
-		}
-		if err := copyFile(filepath.Join(from, filepath.FromSlash(f.Name)), to); err != nil {
-			return m, err
-		}
+	if m, err = fill(partial); err != nil {
+		return m, err
 	}
 	if err := raiseIncarnation(partial); err != nil {
 		return m, err
 	}
 	if _, err := checkDirectory(ctx, partial, true, progress); err != nil {
+		return m, err
+	}
+	if err := syncDirs(partial); err != nil {
 		return m, err
 	}
 	if err := os.Remove(dataDir); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -143,6 +155,113 @@ func Restore(ctx context.Context, from, dataDir string, progress Progress) (m Ma
 		return m, err
 	}
 	return m, privatefile.SyncDir(filepath.Dir(filepath.Clean(dataDir)))
+}
+
+// filesPart is the part of a restore that copies the files; its progress is in bytes.
+const filesPart = "the files"
+
+// A counter reports how many bytes of a backup were read.
+type counter struct {
+	ctx         context.Context
+	progress    Progress
+	done, total int64
+}
+
+// A countedReader counts what is read through it, and stops when the context ends.
+type countedReader struct {
+	io.Reader
+	counter *counter
+}
+
+func (r countedReader) Read(p []byte) (int, error) {
+	if err := r.counter.ctx.Err(); err != nil {
+		return 0, err
+	}
+	n, err := r.Reader.Read(p)
+	r.counter.done += int64(n)
+	r.counter.progress(filesPart, r.counter.done, r.counter.total)
+	return n, err
+}
+
+// copyBackup copies each file that the manifest of a backup names into another directory, and
+// compares it with the manifest meanwhile: each is read once.
+func copyBackup(from, to string, c *counter) (m Manifest, err error) {
+	text, err := os.ReadFile(filepath.Join(from, manifestFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return m, newDamage(from + " has no " + manifestFile + ": it is no backup, or not a whole one")
+	}
+	if err != nil {
+		return m, err
+	}
+	if m, err = parseManifest(text); err != nil {
+		return m, err
+	}
+	c.total = m.Bytes()
+	var have []File
+	err = filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(from, path)
+		if err != nil || name == manifestFile {
+			return err
+		}
+		file := File{Name: filepath.ToSlash(name)}
+		info, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		// A file that differs anyway is not read.
+		if want, ok := m.find(file.Name); ok && info.Mode().IsRegular() && info.Size() == want.Bytes {
+			if file, err = copyFrom(path, to, file.Name, c); err != nil {
+				return err
+			}
+		}
+		have = append(have, file)
+		return nil
+	})
+	if err != nil {
+		return m, err
+	}
+	return m, m.compare(have)
+}
+
+// copyFrom copies a file of a backup.
+func copyFrom(path, dir, name string, c *counter) (File, error) {
+	in, err := os.Open(path)
+	if err != nil {
+		return File{}, err
+	}
+	defer in.Close() // only read
+	return writeFile(dir, name, countedReader{in, c})
+}
+
+// writeFile writes a new file of a directory, and returns its length and digest.
+func writeFile(dir, name string, content io.Reader) (File, error) {
+	path := filepath.Join(dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), privatefile.DirMode); err != nil {
+		return File{}, err
+	}
+	out, err := privatefile.Open(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
+	if err != nil {
+		return File{}, err
+	}
+	sum := sha256.New()
+	n, err := io.Copy(io.MultiWriter(out, sum), content)
+	if err == nil {
+		err = out.Sync()
+	}
+	return File{Name: name, Bytes: n, SHA256: hex.EncodeToString(sum.Sum(nil))}, errors.Join(err, out.Close())
+}
+
+// syncDirs makes the names of all files below a directory durable.
+func syncDirs(dir string) error {
+	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.IsDir() {
+			return err
+		}
+		return privatefile.SyncDir(path)
+	})
 }
 
 // raiseIncarnation begins another incarnation of the store in a directory, and of the mail.
@@ -193,43 +312,51 @@ func WriteTar(w io.Writer, dir string) error {
 	return archive.Close()
 }
 
-// ReadTar reads a backup from a tar archive into a new directory. It takes regular files below that
-// directory alone.
-func ReadTar(r io.Reader, dir string) error {
-	if err := os.Mkdir(dir, privatefile.DirMode); err != nil {
-		return err
-	}
-	for archive := tar.NewReader(r); ; {
+// extractBackup reads a backup from a tar archive into a directory, and compares the files with its
+// manifest. It takes regular files below that directory alone.
+func extractBackup(r io.Reader, dir string, c *counter) (m Manifest, err error) {
+	var have []File
+	archive := tar.NewReader(countedReader{r, c})
+	for {
 		header, err := archive.Next()
 		if errors.Is(err, io.EOF) {
-			return nil
+			break
+		}
+		if c.ctx.Err() != nil {
+			return m, c.ctx.Err()
 		}
 		if err != nil {
-			return newDamage("the archive cannot be read: " + err.Error())
+			return m, newDamage("the archive cannot be read: " + err.Error())
 		}
 		if header.Typeflag == tar.TypeDir {
 			continue
 		}
 		if header.Typeflag != tar.TypeReg || !filepath.IsLocal(header.Name) {
-			return newDamage(fmt.Sprintf("the archive contains %.100q, which is not part of a backup", header.Name))
+			return m, newDamage(fmt.Sprintf("the archive contains %.100q, which is not part of a backup", header.Name))
 		}
-		path := filepath.Join(dir, filepath.FromSlash(header.Name))
-		if err := os.MkdirAll(filepath.Dir(path), privatefile.DirMode); err != nil {
-			return err
-		}
-		out, err := privatefile.Open(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
-		if errors.Is(err, os.ErrExist) {
-			return newDamage(fmt.Sprintf("the archive contains %q twice", header.Name))
-		}
-		if err != nil {
-			return err
-		}
-		_, err = io.Copy(out, archive)
-		switch err := errors.Join(err, out.Close()); {
+		file, err := writeFile(dir, header.Name, archive)
+		switch {
+		case errors.Is(err, os.ErrExist):
+			return m, newDamage(fmt.Sprintf("the archive contains %q twice", header.Name))
 		case errors.Is(err, io.ErrUnexpectedEOF):
-			return newDamage(fmt.Sprintf("the archive ends within %q", header.Name))
+			return m, newDamage(fmt.Sprintf("the archive ends within %q", header.Name))
 		case err != nil:
-			return err
+			return m, err
+		}
+		if file.Name != manifestFile {
+			have = append(have, file)
 		}
 	}
+	manifest := filepath.Join(dir, manifestFile)
+	text, err := os.ReadFile(manifest)
+	if errors.Is(err, fs.ErrNotExist) {
+		return m, newDamage("the archive has no " + manifestFile + ": it is no backup, or not a whole one")
+	}
+	if err != nil {
+		return m, err
+	}
+	if m, err = parseManifest(text); err != nil {
+		return m, err
+	}
+	return m, errors.Join(m.compare(have), os.Remove(manifest))
 }

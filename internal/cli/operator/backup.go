@@ -140,9 +140,9 @@ func (a *verbs) restoreBackupCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "restore DIR|-",
 		Short: "Restore a backup as the data directory",
-		Long: `Restore verifies every file of a backup, copies it beside the data directory, reads
-the whole copy, and only then gives it the name of the data directory, which must
-not exist or be empty. If something is wrong, nothing changes.
+		Long: `Restore copies every file of a backup beside the data directory and verifies it
+meanwhile, reads the whole copy, and only then gives it the name of the data
+directory, which must not exist or be empty. If something is wrong, nothing changes.
 
 The store begins another incarnation, so that clients and followers with cursors of
 the lost time start again. If a checkpoint was signed that the backup lacks, the
@@ -154,21 +154,15 @@ server says so at its start and signs nothing that contradicts it.`,
 			if err != nil {
 				return err
 			}
-			from := args[0]
-			if from == standardStream {
-				temporary, err := os.MkdirTemp(filepath.Dir(filepath.Clean(config.DataDir)), "gazetteer-restore-")
-				if err != nil {
-					return err
-				}
-				defer func() { err = errors.Join(err, os.RemoveAll(temporary)) }()
-				from = filepath.Join(temporary, "backup")
-				if err := backup.ReadTar(a.In, from); err != nil {
-					return classifyDamage(err)
-				}
+			var m backup.Manifest
+			progress := a.newPartProgress("checking")
+			if from := args[0]; from == standardStream {
+				m, err = backup.RestoreTar(c.Context(), a.In, config.DataDir, progress)
 			} else if !cli.FileExists(from) {
 				return exit.Usagef("there is no directory %s", from)
+			} else {
+				m, err = backup.Restore(c.Context(), from, config.DataDir, progress)
 			}
-			m, err := backup.Restore(c.Context(), from, config.DataDir, a.newPartProgress("checking"))
 			if err != nil {
 				return classifyDamage(fmt.Errorf("nothing was restored: %w", err))
 			}
