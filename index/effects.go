@@ -9,6 +9,7 @@ import (
 	"gazetteer/index/entry"
 	"gazetteer/index/query"
 	"gazetteer/index/semantic"
+	"gazetteer/index/tokens"
 	"gazetteer/index/view"
 	"gazetteer/protocol/effect"
 )
@@ -53,15 +54,19 @@ func effectOf(o *document.Operation, class effect.Class, from string) Effect {
 }
 
 // verbFactors returns for each offered verb the factor of the scores of its operations, nil if the
-// request has no verb that does more than read.
+// request has a verb that only reads, or none and asks for something else than a thing.
 func (s *searcher) verbFactors() (*view.FieldValues, []float64, error) {
 	act := s.request.Act
-	if act.Verb == "" || act.Wanted&^query.Reading == 0 {
+	isThing := act.Verb == "" && act.Wanted == 0 && !act.Ends
+	if !isThing && (act.Verb == "" || act.Wanted&^query.Reading == 0) {
 		return nil, nil, nil
 	}
 	offered, err := s.view.JoinColumns(query.VerbField)
 	if err != nil {
 		return nil, nil, err
+	}
+	if isThing {
+		return offered, s.thingFactors(offered), nil
 	}
 	first := query.SingleVerb(act.Verb)
 	var others []string // the verbs of the other acts
@@ -84,6 +89,40 @@ func (s *searcher) verbFactors() (*view.FieldValues, []float64, error) {
 		}
 		return 1
 	}), nil
+}
+
+// gettingVerbs are what somebody may want who only names a thing: tickets for the match, a car in Lyon.
+var gettingVerbs = strings.Fields("borrow buy hire order pay rent")
+
+// thingFactors returns the factors for a request that names a thing only: an operation that undoes
+// getting it (REFUND) counts less, unless a word of the request names its verb.
+func (s *searcher) thingFactors(offered *view.FieldValues) []float64 {
+	undoing := offered.Memoize("\x00undoes getting", func(verb string) float64 {
+		verb = strings.ToLower(verb)
+		mayRead := effect.Of(verb)&query.Reading != 0 // RETURN also returns data
+		if !mayRead && slices.ContainsFunc(gettingVerbs, func(get string) bool { return effect.AreOpposed(get, verb) }) {
+			return oppositeVerb
+		}
+		return 1
+	})
+	factors := undoing
+	for i, factor := range undoing {
+		if factor < 1 && s.mentions(tokens.StemOf(strings.ToLower(offered.All[i]))) {
+			if &factors[0] == &undoing[0] {
+				factors = slices.Clone(undoing)
+			}
+			factors[i] = 1
+		}
+	}
+	return factors
+}
+
+// mentions reports whether a word of the request, or a translation of it, has a stem.
+func (s *searcher) mentions(stem string) bool {
+	hasStem := func(t tokens.Token) bool { return t.Stem == stem }
+	return slices.ContainsFunc(s.request.Words, func(w query.Word) bool {
+		return slices.ContainsFunc(w.Terms, hasStem) || slices.ContainsFunc(w.Meanings, hasStem)
+	})
 }
 
 // Verbs of reversible ends, and those that destroy what these keep: to archive a channel is not to delete it.

@@ -210,6 +210,19 @@ func TestReversibleEndsDestroyNothing(t *testing.T) {
 	}
 }
 
+// TestThingsAloneAreNotGivenBack checks that what undoes getting a thing is not among the first where only
+// the thing is named, unless that act is named, too.
+func TestThingsAloneAreNotGivenBack(t *testing.T) {
+	x, _ := indexed(t, agis("tickets.test", "BUY /ticket: Buys a ticket for a concert", "REFUND /ticket: Refunds a ticket for a concert that somebody bought"),
+		agis("concerts.test", "FIND /concerts: Finds a concert", "LIST /tickets: Lists the tickets for a concert", "COMPARE /prices: Compares prices of tickets"))
+	for asked, refunds := range map[string]bool{"concert ticket": false, "two seats at the jazz concert": false, "refund for a concert ticket": true, "ticket refunds": true} {
+		at := placeOf(search(t, x, query.Query{Words: asked}).Hits, "REFUND /ticket")
+		if first := at >= 0 && at < 3; first != refunds {
+			t.Errorf("%q: REFUND is hit %d", asked, at)
+		}
+	}
+}
+
 // TestVerbsOfOneMeaningAreCachedSeparately checks that an earlier request does not change the answer to one
 // whose verb has the same single verb and other opposites.
 func TestVerbsOfOneMeaningAreCachedSeparately(t *testing.T) {
