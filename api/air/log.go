@@ -95,9 +95,10 @@ type LogInclusion struct {
 
 // LogConsistency documents the proof between two trees.
 type LogConsistency struct {
-	Old    int64    `json:"old"`
-	New    int64    `json:"new"`
-	Hashes []string `json:"hashes" doc:"base64"`
+	Old        int64    `json:"old"`
+	New        int64    `json:"new"`
+	Hashes     []string `json:"hashes" doc:"base64"`
+	Checkpoint string   `json:"checkpoint,omitempty" doc:"the signed tree, when it is the newest"`
 }
 
 // logAnswer passes a request to the log.

@@ -29,7 +29,11 @@ func TestClientsNoticeAFork(t *testing.T) {
 	state := t.TempDir()
 	t.Setenv("XDG_STATE_HOME", state)
 	var target atomic.Pointer[url.URL]
+	var asked atomic.Int64 // requests for the log
 	front := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		if strings.HasPrefix(r.In.URL.Path, "/log/") {
+			asked.Add(1)
+		}
 		r.SetURL(target.Load())
 		r.Out.Host = r.In.Host
 	}})
@@ -68,13 +72,20 @@ func TestClientsNoticeAFork(t *testing.T) {
 	}
 	p.awaitLeaves(2)
 	show(p)
-	verbs := [][]string{{"--server", front.URL, "resolve", id}, {"--server", front.URL, "log", "head"}, {"log", "head", front.URL + "/log"}, {"log", "verify", front.URL + "/log"}}
+	verbs := [][]string{{"--server", front.URL, "resolve", id}, {"--server", front.URL, "log", "head"}, {"log", "head", front.URL + "/log"}, {"log", "verify", front.URL + "/log"},
+		{"--server", front.URL, "agent", "show", id}, {"--server", front.URL, "agent", "prove", "--print"}}
 	all := func(wantCode int, want string) {
 		t.Helper()
 		for _, args := range verbs {
 			if out, code := p.cli(args...); code != wantCode || !strings.Contains(out, want) {
 				t.Errorf("%v: exit code %d, want %d and %q:\n%s", args, code, wantCode, want, out)
 			}
+		}
+	}
+	for _, when := range []string{"the log has grown", "the log is the same"} {
+		asked.Store(0)
+		if out, code := p.cli("--server", front.URL, "agent", "show"); code != exit.OK || asked.Load() != 1 {
+			t.Errorf("%s: exit code %d, %d requests for the log, want 1\n%s", when, code, asked.Load(), out)
 		}
 	}
 	all(exit.OK, "")
@@ -85,6 +96,26 @@ func TestClientsNoticeAFork(t *testing.T) {
 	all(exit.NotFound, "")
 	if out, _ := p.cli(verbs[0]...); !strings.Contains(out, "contradicts itself: it shows a tree of 1 leaves, and has shown one of 2 before") {
 		t.Errorf("an older copy:\n%s", out)
+	}
+	// Whoever owns an agent there learns of it, too, before anything is written.
+	files := func() string {
+		names, err := filepath.Glob(filepath.Join(p.dir, "*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(names, " ")
+	}
+	before := files()
+	for _, words := range []string{"agent new Third --key third.key", "agent update --description new", "agent rotate", "agent deactivate --yes", "agent recover --yes",
+		"agent prove example.com", "agent prove --remove example.com", "agent attest " + id + " --revoke 1", "agent export " + id + " --out export", "agent proof --out proof",
+		"send " + id + " --offer table", "inbox", "inbox rules --block spam.example"} {
+		out, code := p.cli(append([]string{"--server", front.URL}, strings.Fields(words)...)...)
+		if code != exit.NotFound || !strings.Contains(out, "contradicts itself") || !strings.Contains(out, "gazetteer log forget "+front.URL+"/log") {
+			t.Errorf("%s: exit code %d, want %d:\n%s", words, code, exit.NotFound, out)
+		}
+	}
+	if after := files(); after != before {
+		t.Errorf("the files are %s, and were %s", after, before)
 	}
 	if status := forked.register("Another"); status != 201 {
 		t.Fatal(status)

@@ -36,6 +36,7 @@ type Client struct {
 	Own *config.Config
 
 	clock func() time.Time // of the signatures; nil: time.Now
+	head  *LogHead         // what [App.CheckLog] has found
 	// silence is the longest time without data from the server, 0 for no limit.
 	silence time.Duration
 }
@@ -50,7 +51,8 @@ const (
 	// data directory if it does not exist.
 	Crawl
 	// Registry is for commands about agents: any server can answer. An empty data directory that the
-	// user has named is a registry, too.
+	// user has named is a registry, too. The log of a remote server is compared with what it showed
+	// before, and a server that contradicts itself is refused.
 	Registry
 	// Operate is for the operator: only the owner of the data directory can answer.
 	Operate
@@ -66,7 +68,12 @@ func (a *App) WithServer(ctx context.Context, access Access, use func(*Client) e
 		return err
 	}
 	c.clock = a.Environment.Clock
-	err = use(c)
+	if access == Registry && !c.Local {
+		_, err = a.CheckLog(ctx, c)
+	}
+	if err == nil {
+		err = use(c)
+	}
 	if stopErr := stop(); err == nil {
 		err = stopErr
 	}

@@ -115,8 +115,21 @@ func ForgetLogHead(log string) (bool, error) {
 
 // CheckLog fetches the newest tree head of the server's log, compares it with the previous one, and
 // stores it. It returns nil for a server without a log. If the log contradicts its earlier tree,
-// the error has the exit code of a failed check.
+// the error has the exit code of a failed check. A second call for the same client returns the head
+// of the first one.
 func (a *App) CheckLog(ctx context.Context, c *Client) (*LogHead, error) {
+	if c.head != nil {
+		return c.head, nil
+	}
+	h, err := a.compareLog(ctx, c)
+	if err == nil {
+		c.head = h
+	}
+	return h, err
+}
+
+// compareLog is CheckLog without its memory. For a known log it usually sends one request.
+func (a *App) compareLog(ctx context.Context, c *Client) (*LogHead, error) {
 	log := c.Base + "/log"
 	var before *LogHead
 	var err error
@@ -124,6 +137,21 @@ func (a *App) CheckLog(ctx context.Context, c *Client) (*LogHead, error) {
 		if before, err = ReadLogHead(log); err != nil {
 			return nil, err
 		}
+	}
+	if before != nil {
+		var grown air.LogConsistency
+		switch _, err := c.GetJSON(ctx, fmt.Sprintf("/log/consistency?old=%d", before.tree.N), &grown); {
+		case err == nil && grown.Checkpoint != "":
+			if _, err := checkpoint.Parse([]byte(grown.Checkpoint), before.verifier); err == nil {
+				if err := a.advanceHead(ctx, c, before, []byte(grown.Checkpoint), grown.Hashes); err != nil {
+					return before, err
+				}
+				return before, a.followPromises(ctx, c, before)
+			}
+		case err != nil && !isRefusal(err):
+			return nil, err
+		}
+		// The log is smaller than before, has another key, or its server is older: see its checkpoint.
 	}
 	signed, err := c.GetText(ctx, "/log/checkpoint")
 	switch {
@@ -139,7 +167,7 @@ func (a *App) CheckLog(ctx context.Context, c *Client) (*LogHead, error) {
 	}
 	if before != nil {
 		if _, err := checkpoint.Parse(signed, before.verifier); err == nil || !IsLoopbackURL(c.Base) {
-			if err := a.advanceHead(ctx, c, before, signed); err != nil {
+			if err := a.advanceHead(ctx, c, before, signed, nil); err != nil {
 				return before, err
 			}
 			return before, a.followPromises(ctx, c, before)
@@ -164,8 +192,15 @@ func (a *App) CheckLog(ctx context.Context, c *Client) (*LogHead, error) {
 	return h, h.saveFile()
 }
 
-// advanceHead compares a newer checkpoint with a head, and replaces the head.
-func (a *App) advanceHead(ctx context.Context, c *Client, h *LogHead, signed []byte) error {
+// isRefusal reports whether a server answered, but not with what was requested.
+func isRefusal(err error) bool {
+	_, refused := errors.AsType[*RefusedError](err)
+	return refused
+}
+
+// advanceHead compares a newer checkpoint with a head, and replaces the head. It requests the proof
+// that the newer tree contains the other one, unless hashes are that proof.
+func (a *App) advanceHead(ctx context.Context, c *Client, h *LogHead, signed []byte, hashes []string) error {
 	next, err := checkpoint.Parse(signed, h.verifier)
 	if err != nil {
 		return exit.NotFoundf("%s: %v. It was signed with %s before; if its operator has published another key, run: gazetteer log forget %s", h.Log, err, h.Key, h.Log)
@@ -175,7 +210,7 @@ func (a *App) advanceHead(ctx context.Context, c *Client, h *LogHead, signed []b
 		if h.path != "" && privatefile.Replace(h.path+".fork", signed) == nil {
 			evidence = fmt.Sprintf(" Both are signed with its key, which proves it: %s has what was seen before, %s.fork what is shown now.", h.path, h.path)
 		}
-		return exit.NotFoundf("%s contradicts itself: %s. Do not rely on it, and tell others.%s", h.Log, problem, evidence)
+		return exit.NotFoundf("%s contradicts itself: %s. Do not rely on it, and tell others.%s To use it nevertheless, run: gazetteer log forget %[1]s", h.Log, problem, evidence)
 	}
 	switch {
 	case next.N == h.tree.N && next.Hash != h.tree.Hash:
@@ -186,11 +221,14 @@ func (a *App) advanceHead(ctx context.Context, c *Client, h *LogHead, signed []b
 		return nil
 	}
 	if h.tree.N > 0 {
-		var answer air.LogConsistency
-		if _, err := c.GetJSON(ctx, fmt.Sprintf("/log/consistency?old=%d&new=%d", h.tree.N, next.N), &answer); err != nil {
-			return err
+		if hashes == nil {
+			var answer air.LogConsistency
+			if _, err := c.GetJSON(ctx, fmt.Sprintf("/log/consistency?old=%d&new=%d", h.tree.N, next.N), &answer); err != nil {
+				return err
+			}
+			hashes = answer.Hashes
 		}
-		proof, err := parseHashes(answer.Hashes)
+		proof, err := parseHashes(hashes)
 		if err != nil || tlog.CheckTree(proof, next.N, next.Hash, h.tree.N, h.tree.Hash) != nil {
 			return fork(fmt.Sprintf("its tree of %d leaves does not contain the tree of %d that it has shown before", next.N, h.tree.N))
 		}
@@ -228,7 +266,7 @@ func (a *App) checkInclusion(ctx context.Context, c *Client, h *LogHead, p air.L
 	if tree.N < h.tree.N {
 		return leaf, nil // another answer was newer
 	}
-	return leaf, a.advanceHead(ctx, c, h, []byte(p.Checkpoint))
+	return leaf, a.advanceHead(ctx, c, h, []byte(p.Checkpoint), nil)
 }
 
 // CheckLogged checks and describes the statements of a registry's log about a registration: the

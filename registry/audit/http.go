@@ -24,7 +24,7 @@ import (
 //	GET /tile/entries/{n}[.p/{width}]   leaves; an erased one has length 0
 //	GET /entries?key=K[&limit=N]        the leaves of a record and of those below it, newest first
 //	GET /inclusion?index=I[&size=S]     leaf, hash and proof (JSON); ?key=K for the newest leaf of a record
-//	GET /consistency?old=M[&new=N]      proof between two sizes (JSON)
+//	GET /consistency?old=M[&new=N]      proof between two sizes (JSON); with the checkpoint if N is the newest
 //	GET /proof?index=I                  proof and checkpoint in one text (C2SP tlog-proof); ?key=K too
 //
 // With an error nothing was written. A [*QueryError] and errors that match [ErrRange] or [tiles.ErrNoFile]
@@ -200,7 +200,11 @@ func (l *Log) answerConsistency(w http.ResponseWriter, r *http.Request) error {
 	if older < 0 {
 		return &QueryError{"old", "it is required: the size of the tree that you know"}
 	}
-	newer, err := numberParameter(r, "new", l.Head().N)
+	head, signed, err := l.newestHead()
+	if err != nil {
+		return err
+	}
+	newer, err := numberParameter(r, "new", head.N)
 	if err != nil {
 		return err
 	}
@@ -208,11 +212,16 @@ func (l *Log) answerConsistency(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, r, struct {
-		Old    int64          `json:"old"`
-		New    int64          `json:"new"`
-		Hashes tlog.TreeProof `json:"hashes"`
-	}{older, newer, p})
+	answer := struct {
+		Old        int64          `json:"old"`
+		New        int64          `json:"new"`
+		Hashes     tlog.TreeProof `json:"hashes"`
+		Checkpoint string         `json:"checkpoint,omitempty"`
+	}{Old: older, New: newer, Hashes: p}
+	if newer == head.N {
+		answer.Checkpoint = string(signed)
+	}
+	return writeJSON(w, r, answer)
 }
 
 // numberParameter reads a number. The parameter may be missing but must not occur twice.

@@ -61,31 +61,33 @@ func (a *verbs) fetchProof(ctx context.Context, server *cli.Client, k *keyring, 
 		return exit.NotFoundf("the transparency log has nothing of %s", airID)
 	}
 	entry := entries[i]
-	query := "?" + url.Values{"index": {strconv.FormatInt(entry.Index, 10)}}.Encode()
-	var inclusion air.LogInclusion
-	if _, err := server.GetJSON(ctx, "/log/inclusion"+query, &inclusion); err != nil {
-		return err
-	}
-	text, err := server.GetText(ctx, "/log/proof"+query)
+	head, err := a.CheckLog(ctx, server)
 	if err != nil {
 		return err
 	}
-	key, err := server.GetText(ctx, "/log/key")
+	if head == nil {
+		return exit.NotFoundf("the transparency log shows no signed tree at the moment")
+	}
+	proved, _, err := a.ProveEntry(ctx, server, head, entry.Index)
 	if err != nil {
 		return err
 	}
-	verifier, err := checkpoint.NewVerifier(string(key))
+	text, err := server.GetText(ctx, "/log/proof?"+url.Values{"index": {strconv.FormatInt(entry.Index, 10)}}.Encode())
+	if err != nil {
+		return err
+	}
+	verifier, err := checkpoint.NewVerifier(head.Key)
 	if err != nil {
 		return exit.NotFoundf("the key of the log: %v", err)
 	}
-	p, _, err := proof.Check(text, []byte(inclusion.Entry.Leaf), verifier)
+	p, _, err := proof.Check(text, []byte(proved.Leaf), verifier)
 	if err != nil {
 		return exit.NotFoundf("the proof is invalid: %v", err)
 	}
-	if err := writeProof(out, []byte(inclusion.Entry.Leaf), text, key); err != nil {
+	if err := writeProof(out, []byte(proved.Leaf), text, []byte(head.Key+"\n")); err != nil {
 		return err
 	}
-	a.PrintField("record", inclusion.Entry.Key)
+	a.PrintField("record", proved.Key)
 	a.PrintField("verdict", fmt.Sprintf("valid: leaf %d is in the signed tree", p.Index))
 	a.PrintField("wrote", out+".leaf, "+out+".proof, "+out+".key")
 	a.PrintNextSteps("Check it again, offline:", "gazetteer log verify "+cli.QuoteForShell(out+".proof")+" --leaf "+cli.QuoteForShell(out+".leaf")+" --key "+cli.QuoteForShell(out+".key"))
