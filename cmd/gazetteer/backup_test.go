@@ -3,10 +3,13 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -111,6 +114,81 @@ func TestBackupWhileServing(t *testing.T) {
 			stopped(t, again)
 		})
 	}
+}
+
+// TestRestoredDirectory restores a backup where a newer checkpoint was signed, and where none was. The
+// first is named, and the server does not start there. The second refuses a position in the feed of
+// changes from before the backup, because it is another incarnation.
+func TestRestoredDirectory(t *testing.T) {
+	t.Parallel()
+	p := startProgram(t, "crawler.enabled=false")
+	for range 2 {
+		if status := p.register("Before"); status != 201 {
+			t.Fatal(status)
+		}
+	}
+	p.awaitLeaves(2)
+	var feed struct{ Next string }
+	if status, body := p.ask("GET", "/api/v1/changes", ""); status != 200 || json.Unmarshal([]byte(body), &feed) != nil || feed.Next == "" {
+		t.Fatalf("%d %s", status, body)
+	}
+	if out, code := p.cli("backup", "saved"); code != exit.OK {
+		t.Fatalf("%d\n%s", code, out)
+	}
+	if status := p.register("After"); status != 201 {
+		t.Fatal(status)
+	}
+	p.awaitLeaves(3)
+	stopped(t, p)
+
+	if err := os.Rename(p.data(), filepath.Join(p.dir, "lost")); err != nil {
+		t.Fatal(err)
+	}
+	copies, err := filepath.Glob(filepath.Join(p.dir, ".gazetteer-checkpoint-*[0-9a-f]"))
+	if err != nil || len(copies) != 1 {
+		t.Fatalf("%q, %v", copies, err)
+	}
+	out, code := p.cli("restore", "saved")
+	if newer := "\nNewer than the backup: " + copies[0] + " has a checkpoint of 3 leaves. The server will refuse to sign another tree: put back a newer backup, or see docs/log.md"; code != exit.OK || !strings.Contains(out, newer) {
+		t.Errorf("restored where a newer checkpoint was signed: %d, want %q\n%s", code, newer, out)
+	}
+	if out, code := p.cli("--set", "listen=127.0.0.1:0", "serve"); code != exit.Data || !strings.Contains(out, "an older copy of the log and of the store was put back") {
+		t.Errorf("a start there: %d\n%s", code, out)
+	}
+
+	elsewhere := t.TempDir()
+	restore := &program{t: t, dir: elsewhere}
+	if out, code := restore.cli("restore", filepath.Join(p.dir, "saved")); code != exit.OK || strings.Contains(out, "Newer than the backup") {
+		t.Fatalf("%d\n%s", code, out)
+	}
+	again := startProgramIn(t, elsewhere, "crawler.enabled=false")
+	for _, path := range []string{"/api/v1/changes?since=" + feed.Next, "/api/v1/changes/stream?since=" + feed.Next} {
+		response, err := http.Get(again.base + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var body []byte
+		if response.StatusCode != http.StatusOK { // a stream does not end
+			body, err = io.ReadAll(response.Body)
+		}
+		response.Body.Close()
+		var problem struct{ Code, Detail, Help string }
+		if err != nil || json.Unmarshal(body, &problem) != nil || response.StatusCode != http.StatusGone || problem.Code != "cursor-gone" {
+			t.Errorf("%s: %d %v %s", path, response.StatusCode, err, body)
+			continue
+		}
+		if !strings.Contains(problem.Detail, "restored from an older state") ||
+			!strings.Contains(problem.Help, "read /api/v1/services page by page") || !strings.Contains(response.Header.Get("Link"), "</api/v1/services>") {
+			t.Errorf("%s: does not say how to go on: %s, Link %q", path, body, response.Header.Get("Link"))
+		}
+	}
+	if status, body := again.ask("GET", "/api/v1/changes", ""); status != 200 || json.Unmarshal([]byte(body), &feed) != nil {
+		t.Fatalf("%d %s", status, body)
+	}
+	if status, body := again.ask("GET", "/api/v1/changes?since="+feed.Next, ""); status != 200 {
+		t.Errorf("a position of this incarnation: %d %s", status, body)
+	}
+	stopped(t, again)
 }
 
 // namesCheckedParts reports whether the output of a check names each part when its turn comes.
