@@ -18,6 +18,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -594,4 +595,123 @@ func TestKillsDuringBackupAndRestore(t *testing.T) {
 	}
 	whole(p.data())
 	t.Logf("%d kills of backup, restore and compaction; %d ended before", killed, ended)
+}
+
+// TestStreamOfKilledBackup kills a command that writes a backup to a stream: what it leaves beside
+// the data directory contains keys, and the next such backup, or the next start, removes it.
+func TestStreamOfKilledBackup(t *testing.T) {
+	t.Parallel()
+	p := startProgram(t, "crawler.enabled=false")
+	streams := func() []string {
+		t.Helper()
+		names, err := filepath.Glob(filepath.Join(p.dir, ".gazetteer-stream-*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return names
+	}
+	// interrupt begins a backup whose stream nobody reads, and kills it when that is complete on disk.
+	interrupt := func() string {
+		t.Helper()
+		c := exec.Command(os.Args[0], "backup", "-")
+		c.Args[0], c.Dir = "gazetteer", p.dir
+		out, err := c.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer out.Close()
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		defer c.Wait()
+		defer c.Process.Kill()
+		for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+			for _, dir := range streams() {
+				if _, err := os.Stat(filepath.Join(dir, "backup", "MANIFEST.json")); err == nil {
+					return dir
+				}
+			}
+		}
+		t.Fatalf("no backup was begun: %v\n%s", streams(), p.log)
+		return ""
+	}
+	first := interrupt()
+	if _, err := os.Stat(filepath.Join(first, "backup", "log.key")); err != nil {
+		t.Fatal(err)
+	}
+	second := interrupt()
+	if left := streams(); len(left) != 1 || left[0] != second {
+		t.Errorf("%v are left, want %s", left, second)
+	}
+	stopped(t, p)
+	p = startProgramIn(t, p.dir, "crawler.enabled=false")
+	if left := streams(); len(left) != 0 || !strings.Contains(p.log.String(), "removed a backup that was interrupted") {
+		t.Errorf("%v are left after a start\n%s", left, p.log)
+	}
+	stopped(t, p)
+}
+
+// TestBackupByRootOfAnotherUsersServer has root write backups of a server of another user: to a
+// stream, which succeeds, and into a directory of root, which the answer explains. Without root, the
+// directory belongs to nobody who may write there.
+func TestBackupByRootOfAnotherUsersServer(t *testing.T) {
+	t.Parallel()
+	const nobody = 65534
+	dir := t.TempDir()
+	closed := filepath.Join(dir, "closed")
+	if err := os.Mkdir(closed, 0o500); err != nil {
+		t.Fatal(err)
+	}
+	address, err := freeAddress()
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := exec.Command(os.Args[0], "serve", "--data-dir", filepath.Join(dir, "data"), "--listen", address, "--set", "crawler.enabled=false")
+	server.Args[0], server.Dir = "gazetteer", dir
+	if os.Getuid() == 0 {
+		server.Path = filepath.Join(dir, "gazetteer") // where another user finds it
+		copyTree(t, os.Args[0], server.Path)
+		if err := errors.Join(os.Chmod(filepath.Dir(dir), 0o755), os.Chown(dir, nobody, nobody), os.Chmod(server.Path, 0o755)); err != nil {
+			t.Fatal(err)
+		}
+		server.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	}
+	log := &spool{}
+	server.Stderr = log
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer server.Wait()
+	defer server.Process.Kill()
+	run := func(args ...string) (out []byte, problem string, err error) {
+		c := exec.CommandContext(t.Context(), os.Args[0], args...)
+		c.Args[0], c.Dir = "gazetteer", dir
+		said := &bytes.Buffer{}
+		c.Stderr = said
+		out, err = c.Output()
+		return out, said.String(), err
+	}
+	ready := func() bool {
+		answer, err := http.Get("http://" + address + "/readyz")
+		if err != nil {
+			return false
+		}
+		answer.Body.Close()
+		return answer.StatusCode == http.StatusOK
+	}
+	for deadline := time.Now().Add(time.Minute); !ready(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("the server does not serve: %s", log)
+		}
+	}
+	archive, problem, err := run("backup", "-")
+	if err != nil || !bytes.Contains(archive, []byte("MANIFEST.json")) {
+		t.Fatalf("a stream: %v\n%s%s", err, problem, log)
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, ".gazetteer-stream-*")); err != nil || len(left) > 0 {
+		t.Errorf("%v are left, %v", left, err)
+	}
+	if _, problem, err := run("backup", filepath.Join(closed, "saved")); err == nil || !strings.Contains(problem, "may not write into "+closed) || !strings.Contains(problem, "chown") {
+		t.Errorf("a directory that the server may not use: %v\n%s", err, problem)
+	}
 }

@@ -19,6 +19,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"gazetteer/internal/privatefile"
@@ -99,17 +100,19 @@ var keyFiles = []string{"log.key", "relay.key", "cursor.key", filepath.Join("alt
 // Write writes a backup into a directory that does not exist yet, while the sources are in use, and
 // calls progress before each part. An error means that nothing is under the name of the directory.
 func Write(ctx context.Context, s Sources, dir string, progress func(part string)) (m Manifest, err error) {
-	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Lstat(dir); err == nil {
 		return m, fmt.Errorf("%s exists already: name a directory that does not", dir)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return m, explainUnusable(dir, err)
 	}
 	partial := dir + partialSuffix
 	if err := os.RemoveAll(partial); err != nil {
-		return m, err
+		return m, explainUnusable(dir, err)
 	}
 	if err := os.Mkdir(partial, privatefile.DirMode); errors.Is(err, fs.ErrNotExist) {
 		return m, fmt.Errorf("there is no directory %s: make it, or mount its disk", filepath.Dir(dir))
 	} else if err != nil {
-		return m, err
+		return m, explainUnusable(dir, err)
 	}
 	defer func() {
 		if err != nil {
@@ -123,6 +126,18 @@ func Write(ctx context.Context, s Sources, dir string, progress func(part string
 		return m, err
 	}
 	return m, privatefile.SyncDir(filepath.Dir(dir))
+}
+
+// explainUnusable says how the server can write a backup into a directory that refused it.
+func explainUnusable(dir string, err error) error {
+	parent, user := filepath.Dir(dir), privatefile.UserName(os.Geteuid())
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("the server runs as the user %s, who may not write into %s: name a directory of that user, or give it to them (chown %[1]s %[2]s): %w", user, parent, err)
+	case errors.Is(err, syscall.EROFS):
+		return fmt.Errorf("%s is read-only for the server: name another directory; with systemd, add ReadWritePaths=%[1]s to the unit: %w", parent, err)
+	}
+	return err
 }
 
 func writeParts(ctx context.Context, s Sources, dir string, progress func(part string)) (m Manifest, err error) {

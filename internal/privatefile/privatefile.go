@@ -221,11 +221,17 @@ func checkOwner(path string, info fs.FileInfo) error {
 	if !ok || os.Geteuid() != 0 || stat.Uid == 0 {
 		return nil
 	}
-	name := fmt.Sprint(stat.Uid)
-	if u, err := user.LookupId(name); err == nil {
-		name = u.Username
-	}
+	name := UserName(int(stat.Uid))
 	return fmt.Errorf("%s belongs to the user %s, who could not read files that root makes in it: run the command as that user (sudo -u %s gazetteer …), or give the directory to root (chown -R root %s)", path, name, name, path)
+}
+
+// UserName returns the name of a user, or the number if there is no name.
+func UserName(uid int) string {
+	name := fmt.Sprint(uid)
+	if u, err := user.LookupId(name); err == nil {
+		return u.Username
+	}
+	return name
 }
 
 // checkParent refuses a directory whose parent everybody may write to: they could put another one

@@ -104,6 +104,13 @@ func Open(ctx context.Context, c config.Config, e Environment, l *slog.Logger, o
 	if backup.IsBackup(c.DataDir) {
 		return nil, exit.Usagef("%s is a backup: it could not be restored any more after it was served\nrestore it into a data directory: gazetteer --data-dir NEW restore %s", c.DataDir, c.DataDir)
 	}
+	removed, err := backup.RemoveAbandonedStreams(c.DataDir)
+	for _, path := range removed {
+		l.Info("removed a backup that was interrupted before it was streamed", "dir", path)
+	}
+	if err != nil {
+		l.Warn("what is left of an interrupted backup was not removed", "error", err)
+	}
 	if h.Store, err = boltstore.Open(ctx, c.DataDir, boltstore.Options{Log: l, MinFree: c.MinFreeBytes, KeepDeletion: audit.HistoryKey}); err != nil {
 		return nil, err
 	}

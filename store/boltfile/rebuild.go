@@ -220,10 +220,11 @@ func (f *File) fillAndSwap(ctx context.Context, c *Copy, copier Copier) (pause t
 // CopyTo copies the content of the file, as it is at one moment, into a new file at path, which is
 // on disk when CopyTo returns without an error. After an error there is no file at path. CopyTo
 // reads in short transactions, so that the file does not grow meanwhile; only the last step, like
-// that of a Rebuild, delays writers. ErrRebuilding says that another copy is being made.
+// that of a Rebuild, delays writers. What was deleted meanwhile is in no page of the copy. CopyTo
+// waits while another copy is being made; ErrRebuilding says that this took too long.
 func (f *File) CopyTo(ctx context.Context, path string, copier Copier) error {
-	if !f.rebuilding.TryLock() {
-		return ErrRebuilding
+	if err := f.awaitRebuild(ctx); err != nil {
+		return err
 	}
 	defer f.rebuilding.Unlock()
 	c, err := f.createCopy(path)
@@ -238,6 +239,30 @@ func (f *File) CopyTo(ctx context.Context, path string, copier Copier) error {
 		return errors.Join(err, removeFile(path))
 	}
 	return privatefile.SyncDir(filepath.Dir(path))
+}
+
+const (
+	// copyPatience is the longest time for which a copy waits for a Rebuild to end.
+	copyPatience = 10 * time.Minute
+	// copyPoll is the time between two attempts to begin it.
+	copyPoll = 50 * time.Millisecond
+)
+
+// awaitRebuild locks f.rebuilding.
+func (f *File) awaitRebuild(ctx context.Context) error {
+	patience := time.After(copyPatience)
+	for !f.rebuilding.TryLock() {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-f.closing:
+			return store.ErrClosed
+		case <-patience:
+			return ErrRebuilding
+		case <-time.After(copyPoll):
+		}
+	}
+	return nil
 }
 
 // fillCopy copies everything and stops between two commits.
@@ -260,7 +285,51 @@ func (f *File) fillCopy(ctx context.Context, c *Copy, copier Copier) error {
 	if err := errors.Join(err, copyErr); err != nil {
 		return err
 	}
+	if err := c.clearUnused(); err != nil {
+		return err
+	}
 	return c.syncCopy()
+}
+
+// clearUnused overwrites the unused pages of the copy: they hold what was copied, and then deleted
+// by a catch-up.
+func (c *Copy) clearUnused() error {
+	for range 2 { // afterwards both meta pages name the same pages
+		if err := CatchDamage("write the copy", func() error { return c.db.Update(func(*bolt.Tx) error { return nil }) }); err != nil {
+			return err
+		}
+	}
+	both := make([]byte, 2*pageSize)
+	if _, err := c.handle.ReadAt(both, 0); err != nil {
+		return err
+	}
+	newest, _, problem := chooseMeta(both)
+	if problem != "" {
+		return store.Corruptf("the copy %s", problem)
+	}
+	return c.view(func(tx *bolt.Tx) error {
+		older := uint64(0) // the free list of the other meta page, which is unused, and has numbers alone
+		for _, page := range [][]byte{both[:pageSize], both[pageSize:]} {
+			if m, _, _ := parseMeta(page); m.freelist != newest.freelist {
+				older = m.freelist
+			}
+		}
+		empty := make([]byte, pageSize)
+		for id := uint64(2); id < newest.pages; id++ {
+			page, err := tx.Page(int(id))
+			if err != nil {
+				return err
+			}
+			if id == older {
+				id += uint64(page.OverflowCount)
+			} else if page.Type == "free" {
+				if _, err := c.handle.WriteAt(empty, int64(id)*pageSize); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
 }
 
 // compareCopy has the copier verify the copy, and sets the length of its file.

@@ -47,21 +47,12 @@ again. The backup contains private keys: keep it as safe as the data directory.`
 				return err
 			}
 			if args[0] == standardStream {
-				config, err := a.Config()
-				if err != nil {
-					return err
+				path, remove, makeErr := a.makeStreamDir()
+				if makeErr != nil {
+					return makeErr
 				}
-				// Beside the data directory, where a server that a service manager confines may write.
-				data, err := filepath.Abs(config.DataDir)
-				if err != nil {
-					return err
-				}
-				temporary, err := os.MkdirTemp(filepath.Dir(data), "gazetteer-backup-")
-				if err != nil {
-					return err
-				}
-				defer func() { err = errors.Join(err, os.RemoveAll(temporary)) }()
-				dir = filepath.Join(temporary, "backup")
+				defer func() { err = errors.Join(err, remove()) }()
+				dir = path
 			} else if a.Server == "" && cli.FileExists(dir) {
 				return exit.Usagef("%s exists already: a backup needs a new directory", args[0])
 			} else if parent := filepath.Dir(dir); a.Server == "" && !cli.FileExists(parent) {
@@ -83,6 +74,19 @@ again. The backup contains private keys: keep it as safe as the data directory.`
 			})
 		},
 	}
+}
+
+// makeStreamDir makes the directory for a backup that is written to standard output.
+func (a *verbs) makeStreamDir() (path string, remove func() error, err error) {
+	config, err := a.Config()
+	if err != nil {
+		return "", nil, err
+	}
+	data, err := filepath.Abs(config.DataDir)
+	if err != nil {
+		return "", nil, err
+	}
+	return backup.MakeStreamDir(data)
 }
 
 // requestBackup makes the server write a backup, and shows the progress.
