@@ -62,7 +62,17 @@ func startTroubledProgram(t *testing.T, dir string, settings ...string) *program
 
 func startProgramSeen(t *testing.T, seen *ledger, dir string, settings ...string) *program {
 	t.Helper()
-	p := &program{t: t, dir: dir, log: &spool{}, seen: seen}
+	p, serves := launchProgram(t, seen, dir, settings...)
+	if !serves {
+		t.Fatalf("the server does not serve: %s", p.log)
+	}
+	return p
+}
+
+// launchProgram starts the server, and reports whether it serves; otherwise it has ended.
+func launchProgram(t *testing.T, seen *ledger, dir string, settings ...string) (p *program, serves bool) {
+	t.Helper()
+	p = &program{t: t, dir: dir, log: &spool{}, seen: seen}
 	var stderr io.Reader
 	p.child, stderr = launch(t, p.data(), settings...)
 	ctx, stop := context.WithCancel(t.Context())
@@ -74,10 +84,7 @@ func startProgramSeen(t *testing.T, seen *ledger, dir string, settings ...string
 		p.work.Wait()
 		p.command.Wait()
 	})
-	if !p.up(ctx) {
-		t.Fatalf("the server does not serve: %s", p.log)
-	}
-	return p
+	return p, p.up(ctx)
 }
 
 func (p *program) data() string { return filepath.Join(p.dir, "data") }
