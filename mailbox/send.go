@@ -148,7 +148,7 @@ func (m *Message) noteReceipt(ctx context.Context, client *a2ahttp.Client, sent 
 
 // verifyReceipt checks a receipt with the key that the host of the inbox publishes for its relay.
 func verifyReceipt(ctx context.Context, client *a2ahttp.Client, receipt a2a.Receipt, sent a2ahttp.Sent) error {
-	inbox := a2ahttp.Inbox{Address: sent.Inbox, HTTP: client.HTTP}
+	inbox := a2ahttp.Inbox{Address: sent.Inbox, HTTP: client.HTTP, Timeout: client.Timeout}
 	key, relay, err := inbox.RelayKey(ctx)
 	if err != nil {
 		return err

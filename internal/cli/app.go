@@ -128,6 +128,15 @@ type App struct {
 	Timeout    time.Duration // how long a remote server may send nothing, 0 for no limit
 }
 
+// RequestTimeout returns Timeout for a client of which 0 means its own default and less than 0 no
+// limit.
+func (a *App) RequestTimeout() time.Duration {
+	if a.Timeout == 0 {
+		return -1
+	}
+	return a.Timeout
+}
+
 // Config loads the configuration. Flags override it.
 func (a *App) Config() (config.Config, error) {
 	settings := a.Settings

@@ -238,7 +238,7 @@ func (v *verbs) openInbox(ctx context.Context, server *cli.Client, me self, docu
 	if err != nil {
 		return inbox{}, exit.NotFoundf("the agent has no inbox to read (%s): give it one with %s", format.Visible(err.Error()), v.formatMailCommand("agent update --inbox here"))
 	}
-	in := inbox{&a2ahttp.Inbox{Address: address, Key: me.key, KeyID: mailbox.KeyIDOf(document.ID), Now: v.Environment.Clock}, address}
+	in := inbox{&a2ahttp.Inbox{Address: address, Key: me.key, KeyID: mailbox.KeyIDOf(document.ID), Timeout: v.RequestTimeout(), Now: v.Environment.Clock}, address}
 	if !server.Local {
 		return in, nil
 	}

@@ -100,7 +100,7 @@ func (v *verbs) sendMessage(c *cobra.Command, server *cli.Client, to string, f *
 		return err
 	}
 	client := &a2ahttp.Client{From: me.owner.String(), Key: me.key, Directory: directory, AllowLoopback: true, Now: v.Environment.Now,
-		MaxWait: maxInboxWait, Retrying: v.reportRetry}
+		Timeout: v.RequestTimeout(), MaxWait: maxInboxWait, Retrying: v.reportRetry}
 	if f.again != "" {
 		return v.sendAgain(ctx, me, client, f.again)
 	}

@@ -39,9 +39,12 @@ type Client struct {
 	From      string             // the agent's DID
 	Key       ed25519.PrivateKey // its key
 	Directory Directory
-	// HTTP makes the requests; nil means a client with a timeout of 30 s. Redirects are always
-	// refused, whatever its CheckRedirect says.
+	// HTTP makes the requests; nil means a new client. Redirects are always refused, whatever its
+	// CheckRedirect says.
 	HTTP *http.Client
+	// Timeout is the time for one request: 0 means the Timeout of HTTP, and 30 s without HTTP; less
+	// than 0 means no limit.
+	Timeout time.Duration
 	// Profile is the profile of the envelopes; [a2a.Strict] refuses bodies of types that the draft
 	// does not define.
 	Profile a2a.Profile
@@ -341,7 +344,7 @@ func (c *Client) postEnvelope(ctx context.Context, inbox string, envelope []byte
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Accept", "application/json")
 	request.Header.Set(VersionHeader, Version)
-	response, err := sendWithoutRedirects(c.HTTP, request, 30*time.Second)
+	response, err := sendWithoutRedirects(c.HTTP, request, c.Timeout, 0)
 	if err != nil {
 		return answer{}, err
 	}
@@ -359,11 +362,20 @@ func (c *Client) postEnvelope(ctx context.Context, inbox string, envelope []byte
 	return a, nil
 }
 
-// sendWithoutRedirects makes a request with a client, nil for one with a timeout, and follows no redirect.
-func sendWithoutRedirects(with *http.Client, request *http.Request, timeout time.Duration) (*http.Response, error) {
-	client := http.Client{Timeout: timeout}
+// requestTime is the time for one request if nothing sets another.
+const requestTime = 30 * time.Second
+
+// sendWithoutRedirects makes a request and follows no redirect. The answer may take as long as
+// [Client.Timeout] says, and wait in addition.
+func sendWithoutRedirects(with *http.Client, request *http.Request, timeout, wait time.Duration) (*http.Response, error) {
+	var client http.Client
 	if with != nil {
 		client = *with
+	} else if timeout == 0 {
+		timeout = requestTime
+	}
+	if timeout > 0 {
+		client.Timeout = timeout + wait
 	}
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return client.Do(request)

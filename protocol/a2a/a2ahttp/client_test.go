@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -15,6 +16,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"gazetteer/protocol/a2a"
@@ -225,6 +227,42 @@ func TestInboxThatNeverAnswers(t *testing.T) {
 		t.Errorf("%v after %d attempts and %v", err, attempts.Load(), s.waits)
 	}
 	s.verify(t, e.Envelope.Text)
+}
+
+// TestTimeoutOfRequests sends and reads through connections that never answer, on a clock of its own:
+// each request ends after Timeout, that of a long poll after its own time more.
+func TestTimeoutOfRequests(t *testing.T) {
+	for _, timeout := range []time.Duration{5 * time.Second, 2 * time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			var dialed []net.Conn
+			silent := &http.Transport{DisableKeepAlives: true, DialContext: func(context.Context, string, string) (net.Conn, error) {
+				here, there := net.Pipe()
+				dialed = append(dialed, there)
+				go io.Copy(io.Discard, there)
+				return here, nil
+			}}
+			people := &directory{source: map[string]did.Document{}, kept: map[string]did.Document{}}
+			people.publish(alice, keyOf(1), "")
+			people.publish(bob, keyOf(2), "http://127.0.0.1:1/inbox/bob")
+			with, stop := &http.Client{Transport: silent}, errors.New("no second attempt")
+			c := &a2ahttp.Client{From: alice, Key: keyOf(1), Directory: people, AllowLoopback: true, HTTP: with, Timeout: timeout,
+				Sleep: func(context.Context, time.Duration) error { return stop }}
+			begun := time.Now()
+			_, err := c.Send(t.Context(), a2a.Message{To: bob, ThreadID: a2a.NewID(), InReplyTo: a2a.NewID(), Body: a2a.Decline{}}, a2ahttp.Options{})
+			if took := time.Since(begun); err == nil || took != timeout {
+				t.Errorf("a message took %v, want %v; %v", took, timeout, err)
+			}
+			in := &a2ahttp.Inbox{Address: "http://127.0.0.1:1/inbox/bob", Key: keyOf(2), KeyID: bob + did.KeyFragment, HTTP: with, Timeout: timeout}
+			begun = time.Now()
+			_, err = in.Pull(t.Context(), "", 25*time.Second)
+			if took := time.Since(begun); err == nil || took != timeout+25*time.Second {
+				t.Errorf("a long poll took %v, want %v and 25s; %v", took, timeout, err)
+			}
+			for _, there := range dialed {
+				there.Close()
+			}
+		})
+	}
 }
 
 func TestSendSealed(t *testing.T) {

@@ -30,10 +30,10 @@ type Inbox struct {
 	// Host is the authority that the relay expects. It is needed for connections that no name leads
 	// to, such as a socket. "" means the host of Address.
 	Host string
-	// HTTP makes the requests; nil means a client that waits 30 s longer than a long poll takes.
-	// Redirects are always refused, whatever its CheckRedirect says.
-	HTTP *http.Client
-	Now  func() time.Time // the time of signatures; time.Now when nil
+	// HTTP and Timeout are those of [Client]; a long poll may take its own time in addition.
+	HTTP    *http.Client
+	Timeout time.Duration
+	Now     func() time.Time // the time of signatures; time.Now when nil
 }
 
 // Mail is an envelope that waits in an inbox, with the relay's receipt (nil for none).
@@ -211,7 +211,7 @@ func (b *Inbox) do(ctx context.Context, method, below string, body []byte, wait 
 // read returns the body of an answer of status 200.
 func (b *Inbox) read(request *http.Request, wait time.Duration) ([]byte, error) {
 	request.Header.Set("Accept", "application/json")
-	response, err := sendWithoutRedirects(b.HTTP, request, 30*time.Second+wait)
+	response, err := sendWithoutRedirects(b.HTTP, request, b.Timeout, wait)
 	if err != nil {
 		return nil, err
 	}
