@@ -94,7 +94,8 @@ func TestRebuildWhileCrawlingAndServing(t *testing.T) {
 		}
 	}
 	// The requested data is at the end of the log.
-	for n := range 40 {
+	const batches = 16
+	for n := range batches {
 		var hosts []string
 		for m := range 10 {
 			hosts = append(hosts, fmt.Sprintf("h%d-%d.shops.example", n, m))
@@ -116,7 +117,7 @@ func TestRebuildWhileCrawlingAndServing(t *testing.T) {
 	var all sync.WaitGroup
 	all.Go(func() {
 		for n := 0; crawling.Err() == nil; n++ {
-			visit(fmt.Sprintf("h%d-%d.shops.example", n%40, n%10))
+			visit(fmt.Sprintf("h%d-%d.shops.example", n%batches, n%10))
 		}
 	})
 	for client := range 4 {

@@ -15,8 +15,8 @@ import (
 	"gazetteer/internal/fakestore"
 )
 
-// TestStats reads the figures of a store with a year of history, and the hosts behind each of them.
-func TestStats(t *testing.T) {
+// TestStatsOverHTTP reads the figures of a store with a year of history, and the hosts behind each of them.
+func TestStatsOverHTTP(t *testing.T) {
 	h := newTestServer(t, options{})
 	if err := fakestore.Fill(t.Context(), h.store, fakestore.Options{Root: "..", Services: 120, At: time.Now().Add(-time.Hour), Hostile: true}); err != nil {
 		t.Fatal(err)
