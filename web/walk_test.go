@@ -265,7 +265,9 @@ func (h *testServer) walk(t *testing.T, tab *tab) {
 	for _, p := range h.places() {
 		tab.open(p.path)
 		tab.sees(p.selector, p.says)
-		tab.judge(p.name)
+		if !slices.Contains(tab.judged, p.path) {
+			tab.judge(p.name)
+		}
 	}
 	tab.open("/validate")
 	tab.judge("validate")
@@ -281,9 +283,6 @@ func (h *testServer) walk(t *testing.T, tab *tab) {
 	tab.follow(`.findings a[href="/rules/AI418"]`)
 	tab.sees("h1", "AI418")
 	tab.judge("rule")
-	tab.open("/rules")
-	tab.sees(".rules", "AGIS302")
-	tab.judge("rules")
 	tab.open("/rules?family=agis&severity=error")
 	tab.judge("rules-filtered")
 	tab.open("/validate?sample=broken.json")
@@ -300,13 +299,9 @@ func (h *testServer) walk(t *testing.T, tab *tab) {
 	tab.judge("crawl-log")
 	tab.open("/bot")
 	tab.sees("main", "User-agent: Gazetteer")
-	tab.judge("bot")
 	tab.send("#host", "klarna.test")
 	tab.sees("main", "sign the request")
 	tab.judge("opt-out-asked")
-	tab.open("/status")
-	tab.sees("main", "Hosts known")
-	tab.judge("status")
 	for name, path := range map[string]string{
 		"problem-rule": "/rules/AI9999", "problem-query": "/?q=book+verb%3A", "problem-host": "/services/unknown.test", "problem-page": "/no/such/page",
 		"problem-agent": "/agents/AIR-0000-0000-0000",
@@ -372,8 +367,9 @@ func (h *testServer) places() []place {
 	}
 }
 
-// matchesRoute reports whether a path is one of a route's, in gin's notation.
+// matchesRoute reports whether a path, with or without a query, is one of a route's, in gin's notation.
 func matchesRoute(route, path string) bool {
+	path, _, _ = strings.Cut(path, "?")
 	pattern, parts := strings.Split(route, "/"), strings.Split(path, "/")
 	if len(pattern) != len(parts) {
 		return false
@@ -783,7 +779,7 @@ type tab struct {
 	ctx    context.Context
 	base   string
 	own    []string // addresses that belong to the program
-	judged []string // paths
+	judged []string // paths with their queries
 
 	mu      sync.Mutex // guards the following fields
 	strange []string
@@ -989,7 +985,7 @@ func (b *tab) judge(name string) {
 			fault("axe: %s", violation)
 		}
 	}
-	b.judged = append(b.judged, evaluate[string](b, `location.pathname`))
+	b.judged = append(b.judged, evaluate[string](b, `location.pathname + location.search`))
 	b.mu.Lock()
 	for _, s := range b.strange {
 		fault("%s", s)
