@@ -53,27 +53,15 @@ func TestMalformedAddresses(t *testing.T) {
 	long := strings.Repeat("a", 12_000)
 	names := []string{"x", "AIR-XXXX", "%00", "a%2Fb", "%ff", "..%2f", "xn--", "a..b", "%20", "%e2%80%ae", "did:wba:x", long}
 	for _, name := range names {
-		for _, c := range []struct {
-			path string
-			want []int
-		}{
-			{"/agents/" + name, []int{404}},
-			{"/agents/" + name + "/report", []int{404}},
-			{"/services/" + name, []int{404}},
-			{"/services/" + name + "/crawl-log", []int{404}},
-			{"/services/" + name + "/documents/ai", []int{404}},
-			{"/api/v1/agents/" + name, []int{404, 400}},
-			{"/api/v1/agents/" + name + "/history", []int{404, 400}},
-			{"/api/v1/services/" + name, []int{404, 400}},
-			{"/api/v1/services/" + name + "/crawl-log", []int{404, 400}},
-		} {
-			status, body := p.ask("GET", c.path, "")
-			if status != c.want[0] && status != c.want[len(c.want)-1] {
-				t.Errorf("GET %.60s: %d, want %v", c.path, status, c.want)
+		for _, path := range []string{"/agents/" + name, "/agents/" + name + "/report", "/services/" + name, "/services/" + name + "/crawl-log", "/services/" + name + "/documents/ai",
+			"/api/v1/agents/" + name, "/api/v1/agents/" + name + "/history", "/api/v1/services/" + name, "/api/v1/services/" + name + "/crawl-log"} {
+			status, body := p.ask("GET", path, "")
+			if status != http.StatusNotFound {
+				t.Errorf("GET %.60s: %d, want 404", path, status)
 			}
 			helped := strings.Contains(body, `"help":`) || strings.Contains(body, "</a>")
 			if !helped {
-				t.Errorf("GET %.60s: no help: %.300s", c.path, body)
+				t.Errorf("GET %.60s: no help: %.300s", path, body)
 			}
 		}
 	}
