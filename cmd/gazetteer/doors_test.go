@@ -526,3 +526,64 @@ type registrationRefusal struct {
 	Rule string             `json:"rule"`
 	Work registry.WorkProof `json:"work"`
 }
+
+// TestKnownNetworkRegistersDuringFlood uses up the hour's registrations from new networks: a network
+// from which an agent that is older than a day has written can still register, and one from which
+// a younger agent has written cannot.
+func TestKnownNetworkRegistersDuringFlood(t *testing.T) {
+	dir := t.TempDir()
+	clock := filepath.Join(dir, "clock")
+	t.Setenv(clockFile, clock)
+	settings := []string{"crawler.enabled=false", "api.registrations_global_per_hour=40", "api.trusted_proxies=127.0.0.1"}
+	p := startProgramIn(t, dir, settings...)
+	ask := func(client, method, path, body string, headers ...string) (int, string) {
+		t.Helper()
+		return p.ask(method, path, body, append(headers, "X-Forwarded-For", client)...)
+	}
+	type agent struct {
+		AirID  string `json:"air_id"`
+		Secret string `json:"agent_secret"`
+	}
+	register := func(client string) (made agent, status int) {
+		t.Helper()
+		status, body := ask(client, http.MethodPost, "/api/v1/agents/register", fmt.Sprintf(`{"name":"A","public_key":%q}`, newPublicKey(t)))
+		if err := json.Unmarshal([]byte(body), &made); err != nil || status != 201 && status != 429 {
+			t.Fatalf("%d %s", status, body)
+		}
+		return made, status
+	}
+	write := func(client string, by agent) {
+		t.Helper()
+		if status, body := ask(client, http.MethodPut, "/api/v1/agents/"+by.AirID, `{"description":"written"}`, "X-Agent-Secret", by.Secret); status != 200 {
+			t.Fatalf("%d %s", status, body)
+		}
+	}
+	const known, young = "44.1.0.1", "45.1.0.1"
+	old, _ := register(known)
+	stopped(t, p)
+	if err := os.WriteFile(clock, []byte("25h"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p = startProgramIn(t, dir, settings...)
+	write(known, old)
+	other, _ := register("46.1.0.1")
+	write(young, other)
+	refused := 0
+	for n := 1; refused < 5; n++ { // five networks, one after the other
+		if n > 200 {
+			t.Fatal("nobody is refused")
+		}
+		if _, status := register(fmt.Sprintf("%d.%d.0.1", 50+n%100, n)); status == 429 {
+			refused++
+		} else {
+			refused = 0
+		}
+	}
+	if _, status := register(young); status != 429 {
+		t.Errorf("the network of a young agent: %d", status)
+	}
+	if _, status := register(known); status != 201 {
+		t.Errorf("the known network: %d", status)
+	}
+	stopped(t, p)
+}
