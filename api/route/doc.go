@@ -6,6 +6,7 @@
 //
 //	NewServer            time and size limits of the connection   server.go
 //	StrictLines          header lines as RFC 9112 has them         strictlines.go
+//	ServeTLS             the same on encrypted connections         tls.go
 //	logRequest           one line, without a client's text         middleware.go
 //	answerFromCache      a cached response                         responsecache.go
 //	bufferResponse       ETag, 304, gzip, HEAD                     response.go

@@ -2,8 +2,11 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"crypto/ed25519"
+	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -20,6 +23,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/coder/websocket"
 
 	"gazetteer/internal/exit"
 	"gazetteer/protocol/did"
@@ -217,6 +222,104 @@ func TestStrictHeaderLinesAfterPaddedLength(t *testing.T) {
 			t.Errorf("%s: %.300s", c.name, answer)
 		}
 	}
+}
+
+// TestStrictHeaderLinesOverTLS sends the address of the tool host requests with header lines that
+// proxies read differently: each is refused as on the public address, and a plain request is told
+// that it should be encrypted. A certificate of a client still counts.
+func TestStrictHeaderLinesOverTLS(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	address, err := freeAddress()
+	if err == nil {
+		err = errors.Join(writeCertificate(filepath.Join(dir, "server"), address), writeCertificate(filepath.Join(dir, "planner"), address), writeCertificate(filepath.Join(dir, "billing"), address))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &program{t: t, dir: dir}
+	if out, code := p.cli("altar", "identity", "add", "--client", "planner", "--cert", "planner.pem"); code != exit.OK {
+		t.Fatalf("%d\n%s", code, out)
+	}
+	if out, code := p.cli("altar", "identity", "add", "--runtime", "billing", "--cert", "billing.pem"); code != exit.OK {
+		t.Fatalf("%d\n%s", code, out)
+	}
+	p = startProgramIn(t, dir, "crawler.enabled=false", "altar.tls_listen="+address, "altar.tls_certificate="+filepath.Join(dir, "server.pem"), "altar.tls_key="+filepath.Join(dir, "server.key"))
+	own, err := tls.LoadX509KeyPair(filepath.Join(dir, "planner.pem"), filepath.Join(dir, "planner.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	exchange := func(text string) string {
+		t.Helper()
+		conn, err := tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true, Certificates: []tls.Certificate{own}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		conn.SetDeadline(time.Now().Add(time.Minute))
+		if _, err := io.WriteString(conn, text); err != nil {
+			t.Fatal(err)
+		}
+		answer, _ := io.ReadAll(conn) // up to a reset
+		return string(answer)
+	}
+	const post, body, last = "POST /altar/v1/sessions HTTP/1.1\r\nHost: x.example\r\nContent-Type: application/json\r\n", "{}", "GET /altar/v1/x HTTP/1.1\r\nHost: x.example\r\nConnection: close\r\n\r\n"
+	if answer := exchange(post + "Content-Length: 2\r\n\r\n" + body + last); strings.Count(answer, "HTTP/1.1 ") != 2 || !strings.HasPrefix(answer, "HTTP/1.1 201 ") || !strings.Contains(answer, "404 Not Found") {
+		t.Errorf("two good requests: %.500s", answer)
+	}
+	for name, text := range map[string]string{
+		"a folded line after a length": post + "Content-Length: 2\r\n\r\n" + body + "GET /altar/v1/x HTTP/1.1\r\nHost: x.example\r\nA: b\r\n folded\r\nConnection: close\r\n\r\n",
+		"a padded length":              post + "Content-Length:" + strings.Repeat(" ", 80) + "2\r\n\r\n" + body + last,
+		"a length of 5,000 tabs":       post + "Content-Length:" + strings.Repeat("\t", 5000) + "2\r\n\r\n" + body + last,
+		"a length and a coding":        post + "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + last,
+		"a coding and a length":        post + "Transfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n0\r\n\r\n" + last,
+		"a line without CR":            "GET /altar/v1/x HTTP/1.1\r\nHost: x.example\nConnection: close\r\n\r\n",
+		"a folded line":                "GET /altar/v1/x HTTP/1.1\r\nHost: x.example\r\nA: b\r\n\tfolded\r\nConnection: close\r\n\r\n",
+	} {
+		answer := exchange(text)
+		refused := strings.Index(answer, "HTTP/1.1 400 Bad Request")
+		if refused < 0 || strings.Contains(answer[refused+1:], "HTTP/1.1 ") || strings.Contains(answer, "404 Not Found") {
+			t.Errorf("%s: %.500s", name, answer)
+		}
+	}
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(time.Minute))
+	io.WriteString(conn, "GET / HTTP/1.1\r\nHost: x.example\r\n\r\n")
+	if answer, _ := io.ReadAll(conn); !strings.Contains(string(answer), "speaks HTTPS") {
+		t.Errorf("a plain request: %.300q", answer)
+	}
+	// A WebSocket takes a connection over: its frames are no header lines.
+	client, err := newTLSClient(filepath.Join(dir, "server.pem"), filepath.Join(dir, "billing.pem"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	ws, _, err := websocket.Dial(ctx, "wss://"+address+"/altar/v1/runtimes", &websocket.DialOptions{HTTPClient: client})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ws.CloseNow()
+	printable := make([]byte, 1000) // masked, some of them become a line feed
+	for i := range printable {
+		printable[i] = byte(' ' + i*7%95)
+	}
+	for range 10 {
+		err := ws.Write(ctx, websocket.MessageText, printable)
+		var answer []byte
+		if err == nil {
+			_, answer, err = ws.Read(ctx)
+		}
+		if err != nil || !strings.Contains(string(answer), "ProtocolError") {
+			t.Fatalf("a message of a WebSocket: %.300s, %v", answer, err)
+		}
+	}
+	ws.CloseNow()
+	stopped(t, p)
 }
 
 // TestClientSuppliedRealIPIsIgnored checks that behind a trusted proxy X-Forwarded-For counts and

@@ -126,10 +126,8 @@ func (h *Server) serveToolsTLS(ctx context.Context, l net.Listener, pool *limit.
 	if err != nil {
 		return exit.Usagef("altar.tls_certificate and altar.tls_key: %v", err)
 	}
-	server := route.NewServer(h.toolsHTTP, h.log)
+	server := route.NewServer(route.AllowUpgrades(h.toolsHTTP), h.log)
 	server.TLSConfig = &tls.Config{Certificates: []tls.Certificate{certificate}, ClientAuth: tls.RequestClientCert, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
-	server.Protocols = new(http.Protocols)
-	server.Protocols.SetHTTP1(true) // a WebSocket takes a connection over
 	connections := pool.Listen(l)
-	return h.runServer(ctx, server, connections, func() error { return server.ServeTLS(connections, "", "") })
+	return h.runServer(ctx, server, connections, func() error { return route.ServeTLS(server, connections) })
 }
