@@ -148,6 +148,8 @@ type siege struct {
 	ended   chan struct{}
 	stderr  string // its file: a pipe would make the server wait for this process, which is busy
 	memory  int64  // the most that a process took, in bytes
+	// registered has the AIR IDs of the agents whose registration by strangers was acknowledged.
+	registered []string
 
 	isFull atomic.Bool
 	isDown atomic.Bool // between a kill and the answers of the next process
@@ -646,6 +648,7 @@ type strangers struct {
 // A strangersReport is the final report of the attackers.
 type strangersReport struct {
 	Requests, Refused int64
+	Registered        []string
 	Invalid           string
 	Wrongs            map[string]int64
 }
@@ -690,6 +693,7 @@ func (x *strangers) recall() {
 	}
 	x.siege.requests.Store(report.Requests)
 	x.siege.refused.Store(report.Refused)
+	x.siege.registered = report.Registered
 	for what, n := range report.Wrongs {
 		count(&x.siege.wrongs, what, n)
 	}
@@ -718,7 +722,7 @@ func beStrangers(airIDs []string) error {
 	io.Copy(io.Discard, os.Stdin)
 	lift()
 	all.Wait()
-	report := strangersReport{Requests: s.requests.Load(), Refused: s.refused.Load(), Wrongs: map[string]int64{}}
+	report := strangersReport{Requests: s.requests.Load(), Refused: s.refused.Load(), Registered: s.registered, Wrongs: map[string]int64{}}
 	report.Invalid, _ = s.invalid.Load().(string)
 	s.wrongs.Range(func(what, n any) bool {
 		report.Wrongs[what.(string)] = n.(*atomic.Int64).Load()
@@ -930,6 +934,9 @@ func (s *siege) strikeRegistration(ctx context.Context) {
 		Secret string `json:"agent_secret"`
 	}
 	if answer.status == http.StatusCreated && json.Unmarshal(answer.body, &made) == nil {
+		s.mu.Lock()
+		s.registered = append(s.registered, made.AirID)
+		s.mu.Unlock()
 		s.strike(ctx, "POST", "/api/v1/agents/"+made.AirID+"/domains", `{"domain":"victim.example"}`, "X-Agent-Secret", made.Secret)
 		s.strike(ctx, "PUT", "/api/v1/agents/"+made.AirID, `{"username":"victim_example"}`, "X-Agent-Secret", made.Secret)
 	}
@@ -1012,6 +1019,19 @@ func (s *siege) judge(owners []*owner, calm, besieged *timings) {
 			}
 		}
 	}
+	missing := 0
+	for _, id := range s.registered {
+		answer, err := s.send(s.t.Context(), honestAddress(s.networkOf.Add(1)), "GET", "/api/v1/agents/"+id, nil, nil)
+		switch {
+		case err != nil:
+			s.t.Fatalf("the agent of a stranger: %v", err)
+		case answer.status != http.StatusOK:
+			missing++
+		}
+	}
+	if missing > 0 || len(s.registered) == 0 {
+		s.t.Errorf("%d of %d acknowledged registrations of strangers were lost", missing, len(s.registered))
+	}
 	s.mu.Lock()
 	stderr := s.stderr
 	s.killed = true
@@ -1032,9 +1052,9 @@ func (s *siege) judge(owners []*owner, calm, besieged *timings) {
 	halfDuring, _ := besieged.quantile(50)
 	rotated, late := s.rotated.Load(), s.late.Load()
 	ratio := float64(during) / float64(max(before, time.Microsecond))
-	s.t.Logf("%d networks, %d requests of strangers (%d refused with 429), %d kills: %d rotations, %d not within %v, %d refused by the full disk; %d reads before, %d in the siege: p50 %v and %v, p99 %v and %v, %.1f times; %d acknowledged rotations lost; %d MiB of memory at the most",
+	s.t.Logf("%d networks, %d requests of strangers (%d refused with 429), %d kills: %d rotations, %d not within %v, %d refused by the full disk; %d reads before, %d in the siege: p50 %v and %v, p99 %v and %v, %.1f times; %d acknowledged rotations lost, and %d of %d registrations of strangers; %d MiB of memory at the most",
 		s.plan.networks, s.requests.Load(), s.refused.Load(), s.plan.kills, rotated, late, rotationLimit, s.atFull.Load(), reads, more,
-		half.Round(10*time.Microsecond), halfDuring.Round(10*time.Microsecond), before.Round(10*time.Microsecond), during.Round(10*time.Microsecond), ratio, lost, memory>>20)
+		half.Round(10*time.Microsecond), halfDuring.Round(10*time.Microsecond), before.Round(10*time.Microsecond), during.Round(10*time.Microsecond), ratio, lost, missing, len(s.registered), memory>>20)
 	for what := range describe(&s.delays) {
 		s.t.Log(what)
 	}
