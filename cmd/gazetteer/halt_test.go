@@ -85,6 +85,18 @@ func (p *program) awaitLeaves(leaves int) {
 	p.t.Fatalf("the log does not get %d leaves\n%s", leaves, p.log)
 }
 
+// awaitHalt waits until the log of a program is halted.
+func (p *program) awaitHalt() {
+	p.t.Helper()
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
+		p.ask(http.MethodGet, "/log/entries?key=agent%2FAIR-0000-0000-0000", "") // waits for the log
+		if _, text := p.ask(http.MethodGet, "/readyz?work=sign", ""); strings.Contains(text, "signs nothing more") {
+			return
+		}
+	}
+	p.t.Fatalf("the log does not halt\n%s", p.log)
+}
+
 // signing reads the state of a program's log from every place that shows it.
 func (p *program) signing(metrics string) (signs bool, cause string) {
 	p.t.Helper()
@@ -112,7 +124,11 @@ func (p *program) signing(metrics string) (signs bool, cause string) {
 		p.t.Errorf("/status does not say how the log stands: %d, the cause is %q", code, cause)
 	}
 	text := metricsOf(p.t, metrics)
-	for _, line := range []string{fmt.Sprintf(`gazetteer_work_possible{work="sign"} %d`, map[bool]int{true: 1}[status.Work.Sign]), fmt.Sprintf(`gazetteer_log_halted{cause="damage"} %d`, map[bool]int{true: 1}[cause == "damage"])} {
+	lines := []string{fmt.Sprintf(`gazetteer_work_possible{work="sign"} %d`, map[bool]int{true: 1}[status.Work.Sign])}
+	for _, c := range []string{"damage", "lock", "witness"} {
+		lines = append(lines, fmt.Sprintf("gazetteer_log_halted{cause=%q} %d", c, map[bool]int{true: 1}[cause == c]))
+	}
+	for _, line := range lines {
 		if !strings.Contains(text, line+"\n") {
 			p.t.Errorf("the metrics do not have the line %s", line)
 		}
@@ -229,13 +245,8 @@ func TestOnlyOneOfTwoMachinesSigns(t *testing.T) {
 	if status := two.register("Two"); status != 201 {
 		t.Fatal(status)
 	}
-	deadline := time.Now().Add(time.Minute)
-	cause := ""
-	for cause == "" && time.Now().Before(deadline) {
-		two.ask(http.MethodGet, "/log/entries?key=agent%2FAIR-0000-0000-0000", "") // waits for the log
-		_, cause = two.signing(secondMetrics)
-	}
-	if cause != "lock" {
+	two.awaitHalt()
+	if _, cause := two.signing(secondMetrics); cause != "lock" {
 		t.Fatalf("the second: %q\n%s", cause, two.log)
 	}
 	if status, now := two.ask(http.MethodGet, "/log/checkpoint", ""); status != before || now != checkpoint {

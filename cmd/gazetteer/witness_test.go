@@ -1,11 +1,11 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,7 +37,8 @@ func stopped(t *testing.T, p *program) {
 }
 
 // TestOneRegistryWitnessesAnother checks that two programs, of which the second cosigns the log of
-// the first, and tells when an older copy of it was put back.
+// the first, and tells when an older copy of it was put back: the first signs nothing more, and every
+// place that shows its state names the witness.
 func TestOneRegistryWitnessesAnother(t *testing.T) {
 	t.Parallel()
 	first, second := t.TempDir(), t.TempDir()
@@ -76,19 +77,23 @@ func TestOneRegistryWitnessesAnother(t *testing.T) {
 
 	stopped(t, signer)
 	// Without a copy of the checkpoint only the witness knows it.
-	restored, stderr := launch(t, filepath.Join(restore, "data"), append(settings, "registry.checkpoint_copy=none")...)
-	defer func() {
-		restored.command.Process.Kill()
-		restored.command.Wait()
-	}()
-	told := bufio.NewScanner(stderr)
-	for told.Scan() {
-		if line := told.Text(); strings.Contains(line, "the transparency log signs nothing more") &&
-			strings.Contains(line, "a witness has cosigned a tree of 2 leaves, and this one has 1: an older copy of the log was put back") {
-			return
-		}
+	metrics := metricsAddress(t)
+	restored := startTroubledProgram(t, restore, append(settings, "registry.checkpoint_copy=none", "metrics_listen="+metrics)...)
+	restored.awaitHalt()
+	if _, cause := restored.signing(metrics); cause != "witness" {
+		t.Errorf("the cause of the halt is %q", cause)
 	}
-	t.Error("the operator is not told that an older copy was put back")
+	if _, ready := restored.ask("GET", "/readyz?work=sign", ""); !strings.Contains(ready, "because a witness contradicts it; its operator repairs that") {
+		t.Errorf("/readyz: %s", ready)
+	}
+	stopped(t, restored)
+	told := slices.ContainsFunc(strings.Split(restored.log.String(), "\n"), func(line string) bool {
+		return strings.Contains(line, "the transparency log signs nothing more") &&
+			strings.Contains(line, "a witness has cosigned a tree of 2 leaves, and this one has 1: an older copy of the log was put back")
+	})
+	if !told {
+		t.Errorf("the operator is not told that an older copy was put back: %s", restored.log)
+	}
 }
 
 // TestOlderCopyOfAWitnessIsRefused checks that a witness does not cosign after its directory was
