@@ -170,7 +170,7 @@ func (h *Server) listParts(l serverListeners, crawl bool) []part {
 		{isPublic, func(ctx context.Context) error { h.recordHistory(ctx, crawl); return nil }},
 		{isPublic && h.relay != nil, h.runRelay},
 		{isPublic && h.Config.Store.CompactHour >= 0, func(ctx context.Context) error {
-			return h.Store.Maintain(ctx, boltstore.MaintainOptions{Now: h.clock.Due, Keep: time.Duration(h.Config.Store.Horizon), Hour: h.Config.Store.CompactHour, MustCopy: h.holdsErased, After: h.compactViewsQuietly})
+			return h.Store.Maintain(ctx, boltstore.MaintainOptions{Keep: time.Duration(h.Config.Store.Horizon), Hour: h.Config.Store.CompactHour, MustCopy: h.holdsErased, After: h.compactViewsQuietly})
 		}},
 		{true, h.watchStore},
 	}

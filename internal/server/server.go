@@ -111,7 +111,7 @@ func Open(ctx context.Context, c config.Config, e Environment, l *slog.Logger, o
 	if err != nil {
 		l.Warn("what is left of an interrupted backup was not removed", "error", err)
 	}
-	if h.Store, err = boltstore.Open(ctx, c.DataDir, boltstore.Options{Log: l, MinFree: c.MinFreeBytes, KeepDeletion: audit.HistoryKey}); err != nil {
+	if h.Store, err = boltstore.Open(ctx, c.DataDir, boltstore.Options{Log: l, MinFree: c.MinFreeBytes, KeepDeletion: audit.HistoryKey, Now: h.clock.Due}); err != nil {
 		return nil, err
 	}
 	vectors, err := readVectors(c.Search.VectorFile)

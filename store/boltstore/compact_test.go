@@ -289,12 +289,11 @@ func TestMaintainKeepsTheNewestWrites(t *testing.T) {
 	})
 }
 
-// TestClockAheadDropsNoDeletions checks that Maintain measures the age of deletions by its own clock:
-// while that is behind the machine's, they stay.
+// TestClockAheadDropsNoDeletions checks that Maintain and Compact measure the age of deletions by the
+// clock of the store: while that is behind the machine's, they stay.
 func TestClockAheadDropsNoDeletions(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		s := openStore(t, dir)
 		var stopped atomic.Pointer[time.Time] // nil: due is the time
 		due := func() time.Time {
 			if at := stopped.Load(); at != nil {
@@ -302,10 +301,14 @@ func TestClockAheadDropsNoDeletions(t *testing.T) {
 			}
 			return time.Now()
 		}
+		s, err := Open(t.Context(), dir, Options{MinFree: -1, Now: due})
+		if err != nil {
+			t.Fatal(err)
+		}
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() {
-			ended <- s.Maintain(ctx, MaintainOptions{Now: due, Keep: 48 * time.Hour, KeepLeast: 1, Hour: 3})
+			ended <- s.Maintain(ctx, MaintainOptions{Keep: 48 * time.Hour, KeepLeast: 1, Hour: 3})
 		}()
 		time.Sleep(untilHour(time.Now(), 12)) // noon
 		for _, w := range []store.Write{store.Put("k", nil), store.Delete("k"), store.Put("l", nil)} {
@@ -318,6 +321,9 @@ func TestClockAheadDropsNoDeletions(t *testing.T) {
 		stopped.Store(&jump)
 		time.Sleep(96 * time.Hour)
 		synctest.Wait()
+		if c, err := s.compactStore(t.Context(), 48*time.Hour, 1, true); err != nil || c.Forgotten != 0 { // Compact, without keepLeast
+			t.Errorf("a compaction forgets %d deletions while the clock is ahead, want 0; %v", c.Forgotten, err)
+		}
 		if h := s.Horizon().Seq; h != 0 {
 			t.Errorf("the horizon is %d while the clock is ahead, want 0", h)
 		}

@@ -40,13 +40,12 @@ type Compaction struct {
 // file continues to serve, unless Failed says otherwise. store.ErrFull means that the disk has no
 // room for the copy: the tombstones were dropped, and new records reuse their space.
 func (s *Store) Compact(ctx context.Context, keep time.Duration) (Compaction, error) {
-	return s.compactStore(ctx, time.Now(), keep, keepLeast, true)
+	return s.compactStore(ctx, keep, keepLeast, true)
 }
 
-// compactStore implements Compact; now is the time by which the age of a tombstone is measured, and
-// least is MaintainOptions.KeepLeast. Without always, it copies the file only when that saves
-// enough.
-func (s *Store) compactStore(ctx context.Context, now time.Time, keep time.Duration, least uint64, always bool) (c Compaction, err error) {
+// compactStore implements Compact; least is MaintainOptions.KeepLeast. Without always, it copies the
+// file only when that saves enough.
+func (s *Store) compactStore(ctx context.Context, keep time.Duration, least uint64, always bool) (c Compaction, err error) {
 	s.forgetting.Lock()
 	defer s.forgetting.Unlock()
 	begun := time.Now()
@@ -56,7 +55,7 @@ func (s *Store) compactStore(ctx context.Context, now time.Time, keep time.Durat
 			s.countUpkeep(func(u *Upkeep) { u.Failures++ })
 		}
 	}()
-	seq, err := s.noteTime(ctx, now, keep)
+	seq, err := s.noteTime(ctx, s.now(), keep)
 	if err != nil {
 		return c, fmt.Errorf("note the time: %w", err)
 	}
@@ -124,9 +123,6 @@ func (s *Store) WriteBackup(ctx context.Context, path string) (store.Cursor, err
 
 // MaintainOptions are the settings of [Store.Maintain].
 type MaintainOptions struct {
-	// Now returns the time by which the age of a deletion is measured: it should not jump with the
-	// machine's clock. Nil means time.Now.
-	Now func() time.Time
 	// Keep is the time for which deletions are stored for followers that have not seen them.
 	Keep time.Duration
 	// KeepLeast is the number of newest writes that keep their tombstones, however old they are, so
@@ -147,14 +143,11 @@ type MaintainOptions struct {
 // returns nil when ctx ends or the store is closed, and an error only when the store has failed.
 // Other failures get a line in the log, and the work is tried again the next day.
 func (s *Store) Maintain(ctx context.Context, o MaintainOptions) error {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
 	for {
 		if wait.For(ctx, untilHour(time.Now(), o.Hour)) != nil {
 			return nil
 		}
-		c, err := s.compactStore(ctx, o.Now(), o.Keep, cmp.Or(o.KeepLeast, keepLeast), o.MustCopy != nil && o.MustCopy(ctx))
+		c, err := s.compactStore(ctx, o.Keep, cmp.Or(o.KeepLeast, keepLeast), o.MustCopy != nil && o.MustCopy(ctx))
 		switch {
 		case err == nil:
 			s.log.Info("the store was compacted", "forgotten", c.Forgotten, "horizon", c.Horizon.Seq,

@@ -64,6 +64,9 @@ type Options struct {
 	// KeepDeletion decides which keys keep their tombstones behind the horizon, for a follower that
 	// must see every deletion even when it starts again; nil means none.
 	KeepDeletion func(key string) bool
+	// Now returns the time by which [Store.Compact] and [Store.Maintain] measure the age of a
+	// deletion: it should not jump with the machine's clock. Nil means time.Now.
+	Now func() time.Time
 }
 
 // Store is an open store. All methods may be called from any goroutine.
@@ -71,6 +74,7 @@ type Store struct {
 	file         *boltfile.File
 	log          *slog.Logger
 	keepDeletion func(key string) bool
+	now          func() time.Time
 
 	batch   batch         // of the transaction that the commits of file run; owned by them
 	horizon atomic.Uint64 // as in the file
@@ -94,8 +98,11 @@ func openWith(ctx context.Context, dir string, o Options, fileOptions *boltfile.
 		fileOptions = &boltfile.Options{}
 	}
 	fileOptions.Log, fileOptions.MinFree, fileOptions.LeaveRollback = o.Log, o.MinFree, o.LeaveRollback
-	s := &Store{log: o.Log, keepDeletion: o.KeepDeletion}
+	s := &Store{log: o.Log, keepDeletion: o.KeepDeletion, now: o.Now}
 	s.log = cmp.Or(s.log, slog.New(slog.DiscardHandler))
+	if s.now == nil {
+		s.now = time.Now
+	}
 	if s.keepDeletion == nil {
 		s.keepDeletion = func(string) bool { return false }
 	}
