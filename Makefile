@@ -84,6 +84,7 @@ soak: ## the long forms: kill -9 loops, a crawl of 20,000 hosts, and fuzzing
 	BACKUP_MB=1000 $(GO) test -count=1 -timeout 60m -v -run 'TestBackupFigures' ./internal/backup
 	CRAWL_HOSTS=20000 $(GO) test -count=1 -timeout 60m -run 'TestInternet$$' ./crawler
 	KILLS=200 HOSTS=20000 $(GO) test -count=1 -timeout 60m -run 'Kill' ./index ./cmd/gazetteer
+	PAUSE=7s $(GO) test -count=1 -v -timeout 10m -run 'StoppedCrawl' ./cmd/gazetteer
 	KILLS=200 FLIPS=1000000 TOMBSTONES=2000000 $(GO) test -count=1 -timeout 240m -run 'File$$/kill|Flip|Tombstones' ./store/boltfile ./store/boltstore
 	FLIPS=20000 $(GO) test -count=1 -v -timeout 180m -run 'TestBitFlipsInEveryFile' ./internal/server
 	FLIPS=1000000 $(GO) test -count=1 -v -timeout 240m -run 'FlippedBitsInLog' ./registry/audit

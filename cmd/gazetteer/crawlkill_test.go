@@ -131,6 +131,7 @@ type farCrawl struct {
 	event chan struct{}     // holds one element when a document was asked for
 	ready chan struct{}     // the same when a visit was acknowledged
 	lines map[string][]byte // the last result of each host, in this life
+	hold  chan struct{}     // unless nil, no document is answered before it is closed
 }
 
 func newFarCrawl(t *testing.T, hosts int) *farCrawl {
@@ -162,8 +163,12 @@ func (w *farCrawl) serve(out http.ResponseWriter, r *http.Request) {
 	}
 	w.mu.Lock()
 	w.asked[r.Host] = append(w.asked[r.Host], w.life)
+	hold := w.hold
 	w.mu.Unlock()
 	notify(w.event)
+	if hold != nil {
+		<-hold
+	}
 	out.Header().Set("Content-Type", "application/json")
 	fmt.Fprintf(out, `{"aiendpoint": "1.0", "service": {"name": %q, "description": "Tables."}, "capabilities": [{"id": "book_table", "description": "Book a table", "endpoint": "/api", "method": "POST"}]}`, r.Host)
 }
@@ -186,7 +191,7 @@ type life struct {
 }
 
 // begin starts the program.
-func (w *farCrawl) begin(rate int) *life {
+func (w *farCrawl) begin(rate int, settings ...string) *life {
 	w.t.Helper()
 	w.mu.Lock()
 	w.life++
@@ -194,6 +199,9 @@ func (w *farCrawl) begin(rate int) *life {
 	l := &life{crawl: w, number: w.life}
 	w.mu.Unlock()
 	l.command = exec.Command(os.Args[0], "crawl", "--file", w.list, "--data", w.dir, "--once", "--json", "--set", "crawler.rate="+strconv.Itoa(rate), "--set", "crawler.workers=32")
+	for _, s := range settings {
+		l.command.Args = append(l.command.Args, "--set", s)
+	}
 	l.command.Args[0] = "gazetteer" // testscript.Main picks the program by its name
 	l.command.Env = append(os.Environ(), farNet+"="+w.internet.Address(), farRoot+"="+string(w.internet.RootPEM()), "GAZETTEER_LOG_LEVEL=error")
 	l.command.Stderr = &l.errors
