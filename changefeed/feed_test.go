@@ -174,7 +174,7 @@ func TestItemsDescribeChanges(t *testing.T) {
 	if got := w.kinds(); !reflect.DeepEqual(got, want) {
 		t.Fatalf("kinds %v, want %v", got, want)
 	}
-	if i := items[0]; i.Title != "shop.example (“Shop”) is new here, with 1 operation" || !i.At.Equal(began) || !reflect.DeepEqual(i.Verbs, []string{"BOOK"}) {
+	if i := items[0]; i.Title != "shop.example (\"Shop\") is new here, with 1 operation" || !i.At.Equal(began) || !reflect.DeepEqual(i.Verbs, []string{"BOOK"}) {
 		t.Errorf("the new service is %+v", i)
 	}
 	moved := items[1]
@@ -187,7 +187,7 @@ func TestItemsDescribeChanges(t *testing.T) {
 	if i := items[2]; i.Severity != diff.Medium || !i.At.Equal(began.Add(2*time.Hour)) {
 		t.Errorf("the service that went is %+v", i)
 	}
-	if i := items[3]; i.Severity != diff.High || !strings.HasPrefix(i.Title, "shop.example (“Shop”) is back: book_table moved") {
+	if i := items[3]; i.Severity != diff.High || !strings.HasPrefix(i.Title, "shop.example (\"Shop\") is back: book_table moved") {
 		t.Errorf("the service that returned is %+v", i)
 	}
 	seen := map[string]bool{}
@@ -223,14 +223,14 @@ func TestFilters(t *testing.T) {
 			t.Errorf("%s: %d items, want %d", name, len(got), c.want)
 		}
 	}
-	if got := w.items(changefeed.Filter{Agents: []string{"AIR-1"}})[0]; got.Kind != changefeed.AgentRegistered || got.Title != "“Concierge” (AIR-1) registered" {
+	if got := w.items(changefeed.Filter{Agents: []string{"AIR-1"}})[0]; got.Kind != changefeed.AgentRegistered || got.Title != "\"Concierge\" (AIR-1) registered" {
 		t.Errorf("the agent is %+v", got)
 	}
 	for i, c := range []struct {
 		agent registry.Agent
 		want  string
 	}{
-		{registry.Agent{AirID: "AIR-2", Name: "Concierge", Handle: "booker"}, "@booker (“Concierge”) registered"},
+		{registry.Agent{AirID: "AIR-2", Name: "Concierge", Handle: "booker"}, "@booker (\"Concierge\") registered"},
 		{registry.Agent{AirID: "AIR-2", Handle: "booker"}, "@booker registered"},
 		{registry.Agent{AirID: "AIR-2"}, "Agent AIR-2 registered"},
 	} {
@@ -264,7 +264,7 @@ func TestDomainTitles(t *testing.T) {
 			N: i + 1, AirID: "AIR-1", Event: registry.EventDomain, Actor: c.actor, At: c.at, Agent: &registry.Agent{AirID: "AIR-1", Name: "Concierge", Domains: c.domains},
 		})))
 		items := w.items(changefeed.Filter{Agents: []string{"AIR-1"}})
-		if got := items[len(items)-1].Title; got != "“Concierge” (AIR-1) "+c.want {
+		if got := items[len(items)-1].Title; got != "\"Concierge\" (AIR-1) "+c.want {
 			t.Errorf("entry %d: %q, want %q", i+1, got, c.want)
 		}
 	}

@@ -27,7 +27,7 @@ func isPlain(r rune) bool { return unicode.IsPrint(r) && r != unicode.Replacemen
 func titleOf(i *Item, t titleTexts) string {
 	name := ""
 	if clean := cleanText(t.name, 80); clean != "" && clean != i.Host {
-		name = " (“" + clean + "”)"
+		name = ` ("` + clean + `")`
 	}
 	switch i.Kind {
 	case ServiceAppeared:
@@ -72,11 +72,11 @@ func titleOf(i *Item, t titleTexts) string {
 func nameAgent(airID, name, handle string) string {
 	switch {
 	case handle != "" && name != "":
-		return "@" + handle + " (“" + name + "”)"
+		return "@" + handle + ` ("` + name + `")`
 	case handle != "":
 		return "@" + handle
 	case name != "":
-		return "“" + name + "” (" + airID + ")"
+		return `"` + name + `" (` + airID + ")"
 	}
 	return "Agent " + airID
 }

@@ -47,8 +47,14 @@ type Probe struct {
 	Problem       string   `json:"problem,omitempty"` // why it is not what is expected
 }
 
+// NoProbe is the query of the probe that stands for all of them at a server that asks no other hosts.
+const NoProbe = "nothing"
+
 // String returns the probe in one line.
 func (l Probe) String() string {
+	if l.Query == NoProbe {
+		return l.Problem
+	}
 	text := l.Query
 	if l.Server != "" {
 		text += " at " + l.Server

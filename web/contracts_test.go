@@ -104,7 +104,7 @@ func TestContractsPage(t *testing.T) {
 	want("proposed https://api.example/tables/{city}")
 	submit(303, approve)
 	want("approved https://api.example/tables/{city}")
-	page(`data-label="Runtimes">http</td>`, "<p>None. <code>gazetteer altar identity add --runtime")
+	page(`data-label="Runtimes">http</td>`, "<p>None. <code>gazetteer altar identity add <span class=\"one-line\">--runtime")
 
 	r := tools.Attach(toolhost.Identity{ID: toolhost.HTTPRuntime, Kind: toolhost.RuntimeIdentity}, silentConn{})
 	r.Receive([]byte(`{"type":"AnnounceRuntime","runtime_id":"http-1","protocol_version":"1.0"}`))

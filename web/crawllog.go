@@ -72,7 +72,7 @@ func (p *Pages) visitOf(e crawler.CrawlLogEntry) visitView {
 			status = fmt.Sprintf("HTTP %d", r.Status)
 		}
 		v.Requests = append(v.Requests, requestView{
-			URL: r.URL, Status: status, Why: r.Why, What: fmt.Sprintf("%s in %d ms", frame.FormatCount(int(r.WireBytes), "byte"), int64(r.Took)),
+			URL: r.URL, Status: status, Why: r.Why, What: frame.FormatCount(int(r.WireBytes), "byte") + " in " + frame.FormatNumber(int(r.Took)) + " ms",
 		})
 	}
 	return v

@@ -36,7 +36,7 @@ type helpKey struct{ Key, Text, Example string }
 // helpParts are examples that find something in the small internet of the demo; a
 // test runs each.
 var helpParts = []helpPart{
-	{"words", "Words", "Describe the task. The search finds operations by their names, their descriptions and the meaning of the words: a word that no operation uses may be close in meaning to one that is used. An operation that matches more of the words ranks higher. Words such as “please” or “I want to” change nothing.", []helpExample{
+	{"words", "Words", "Describe the task. The search finds operations by their names, their descriptions and the meaning of the words: a word that no operation uses may be close in meaning to one that is used. An operation that matches more of the words ranks higher. Words such as \"please\" or \"I want to\" change nothing.", []helpExample{
 		{Query: "book a table for two", Text: "in plain words"},
 		{Query: "could you please get me a taxi to the airport", Text: "as people say it"},
 		{Query: "주문 피자", Text: "in other scripts and languages, as far as words are known"},

@@ -70,7 +70,7 @@ const (
 // exampleQueries are requests as people say them, in the order in which the front page tries them.
 var exampleQueries = []string{
 	"book a table for two", "exchange rates", "einen Termin beim Arzt vereinbaren", "send a text message",
-	"réserver une chambre d’hôtel", "track a parcel", "pedir un taxi", "weather forecast", "translate a text", "create a payment",
+	"réserver une chambre d'hôtel", "track a parcel", "pedir un taxi", "weather forecast", "translate a text", "create a payment",
 	"verb:BOOK effect:reversible", "send money", "find a hotel",
 }
 
@@ -238,11 +238,15 @@ const answer = await fetch(
   base + "/api/v1/search?" + query)
 const {hits} = await answer.json()
 for (const {host, operation} of hits)
-  console.log(host, operation.verb, operation.intent)
+  console.log(host, operation.verb,
+    operation.intent)
 `},
 		{"MCP configuration", `{
   "mcpServers": {
-    "gazetteer": { "type": "http", "url": "` + base + `/mcp" }
+    "gazetteer": {
+      "type": "http",
+      "url": "` + base + `/mcp"
+    }
   }
 }
 `},

@@ -234,7 +234,7 @@ func TestUnchangedLinesAreFolded(t *testing.T) {
 func TestChangesOfAgentsBeginWithTheName(t *testing.T) {
 	h := engine(t, agentChange{sample{word: plainWord}})
 	body := get(t, h, "/changes?severity=none").Body.String()
-	if want := `>“Taxi Sol” changed its endpoints and handle</a> <span class="host one-line">AIR-1</span>`; !strings.Contains(body, want) {
+	if want := `>"Taxi Sol" changed its endpoints and handle</a> <span class="host one-line">AIR-1</span>`; !strings.Contains(body, want) {
 		t.Errorf("no %s in %s", want, body)
 	}
 	body = get(t, h, "/changes").Body.String()
@@ -250,7 +250,7 @@ func (agentChange) LatestChanges(_ context.Context, f changefeed.Filter, _ uint6
 	if f.Severity > diff.None {
 		return changefeed.Page{}, nil
 	}
-	return changefeed.Page{Items: []changefeed.Item{{Position: 1, Kind: changefeed.AgentUpdated, At: now, Agent: "AIR-1", Event: registry.EventUpdated, Fields: []string{"service_endpoints", "username"}, Title: "“Taxi Sol” (AIR-1) changed its service endpoints, username"}}}, nil
+	return changefeed.Page{Items: []changefeed.Item{{Position: 1, Kind: changefeed.AgentUpdated, At: now, Agent: "AIR-1", Event: registry.EventUpdated, Fields: []string{"service_endpoints", "username"}, Title: "\"Taxi Sol\" (AIR-1) changed its service endpoints, username"}}}, nil
 }
 
 // TestFrontPageTellsWhatChanged looks for the last change with weight: what changed, and the comparison.
@@ -488,12 +488,26 @@ func TestAgentPageMarksClaims(t *testing.T) {
 		"of 1,000, grade BB, self-declared", "It is a claim", "Provenance600", "Claimed The agent's own statement, not verified.",
 		"Creator nameRistorante", "Missing Not shown, or not enough yet.", "Attestationsnone by an agent of a domain", "in use, first seen 2 days ago", "in use from 2 months ago until 2 days ago, then replaced by rotation",
 		"possession: shown by a signed statement", "Requested an hour ago for the key z6Mk", "takes effect in 2 days", "hotel.test claimed, not proved yet",
-		"AskedTXT _gazetteer.ristorante.test at 192.0.2.53:53", "Gotanother line", "Problemno value names the agent",
+		"AskedTXT _gazetteer.ristorante.test at 192.0.2.53:53", "Gotanother line", "Problemno value names the agent", "looked at a minute ago no request was sent",
 		"names this agent", "the current key, and no other", "it answered 400 to an empty envelope, an hour ago",
 		"1 active attestation about Alice", "safety review Concierge", "revoked a minute ago", "it closes a ring", "Key rotated", "Changed: endpoints and documentation",
 	} {
 		if !strings.Contains(text, want) && !strings.Contains(attributes(page), want) {
 			t.Errorf("the page does not say %q", want)
+		}
+	}
+	if strings.Contains(text, "Asked"+registry.NoProbe) {
+		t.Error("a registry that sent no request asked nothing")
+	}
+	var codes []string
+	for n := range byID(page, "evidence").Parent.Descendants() {
+		if n.Data == "code" {
+			codes = append(codes, textOf(n))
+		}
+	}
+	for _, code := range []string{"z6Mk", "https://relay.test/inbox/alice"} {
+		if !slices.ContainsFunc(codes, func(s string) bool { return strings.HasPrefix(s, code) }) {
+			t.Errorf("of the evidence, only %q is in the letters of code", codes)
 		}
 	}
 	if n := strings.Count(text, "What a fake of this evidence costs"); n != 1 || strings.Contains(text, "the source · looked at") {
@@ -634,7 +648,7 @@ func TestLogPageExplainsVerification(t *testing.T) {
 	text := textOf(parse(t, get(t, h, "/log").Body.String()))
 	for _, want := range []string{
 		"Leaves: from 1 to 1,234 between 12 February 09:26 and 14 March 09:26 UTC",
-		"gazetteer.test/log", "1,234", "gazetteer log verify https://example.com/log --key gazetteer.test/log+00000000+AAAA",
+		"gazetteer.test/log", "1,234", "gazetteer log verify https://example.com/log \\ --key gazetteer.test/log+00000000+AAAA",
 		"Key rotated", "New version: AGIS document", "Erased; its hash stays", "12 February 2026", "14 March 2026",
 	} {
 		if !strings.Contains(text, want) {
@@ -980,12 +994,15 @@ func (censusSample) Stats(context.Context) (*census.Stats, error) {
 		t.Chart = plot.NewBars(t.Title, column, "hosts", bars)
 		return t
 	}
-	return &census.Stats{Figures: new(census.Figures), Counted: now, Tables: []census.Table{
+	return &census.Stats{Figures: &census.Figures{Hosts: 1, Services: 2}, Counted: now, Tables: []census.Table{
 		table("state", "state", "reachable=yes", "consistent=unknown", "answers=no"),
 		table("class", "class", "withheld-by-robots", "nothing"),
 		table("formats", "formats", "ai+agis-summary", "ai-alias"),
 		table("agents", "signal", "did"),
 		table("verb", "verb", "BOOK"),
+		table("rule", "rule", "AI311", "FETCH110", "ZZ999"),
+		table("size", "bytes", "512-1023", "2048-4095", "131072-262143"),
+		table("version-count", "versions", "1", "2-3"),
 		{Name: "adoption", Title: "Formats over time", Columns: []string{"date", "ai"}, Rows: []census.Row{{Cells: []string{"2026-01-01", "3"}}}},
 		{Name: "classes", Title: "Classes over time", Columns: []string{"date", "other-format"}, Rows: []census.Row{{Cells: []string{"2026-01-01", "3"}}, {Cells: []string{"2026-01-08", "5"}}}},
 	}}, nil
@@ -995,12 +1012,23 @@ func (censusSample) Stats(context.Context) (*census.Stats, error) {
 // drawings, and for the one table over time that has two rows.
 func TestCensusIsInWords(t *testing.T) {
 	text := textOf(parse(t, get(t, engine(t, censusSample{sample{word: plainWord}}), "/census").Body.String()))
-	for _, want := range []string{"Reachable", "Documents agree: unknown", "Does not answer", "Closed to robots", "AI Discovery + AGIS summary", "Creator’s DID lists the key", "Another format"} {
+	for _, want := range []string{"Reachable", "Documents agree: unknown", "Does not answer", "Closed to robots", "AI Discovery + AGIS summary", "Creator's DID lists the key", "Another format"} {
 		if n := strings.Count(text, want); n != 2 && want != "Another format" || n == 0 {
 			t.Errorf("%q stands %d times in %s", want, n, text)
 		}
 	}
-	for _, code := range []string{"reachable=yes", "withheld-by-robots", "ai-alias", "Formats over time"} {
+	for _, want := range []string{"AI311: Category unknown", "FETCH110: ", "512 to 1,023", "2 to 4 KiB", "128 to 256 KiB", "2 to 3"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in %s", want, text)
+		}
+	}
+	if !strings.Contains(text, "1 to 2 KiB") {
+		t.Error("the drawing of sizes has a gap")
+	}
+	if !strings.Contains(text, "Host1") || !strings.Contains(text, "Services2") {
+		t.Errorf("counts of one are in the plural: %s", text)
+	}
+	for _, code := range []string{"131072", "reachable=yes", "withheld-by-robots", "ai-alias", "Formats over time"} {
 		if strings.Contains(text, code) {
 			t.Errorf("the page has %q", code)
 		}

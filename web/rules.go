@@ -29,6 +29,7 @@ type rulesView struct {
 // A ruleGroup is the rules of one draft.
 type ruleGroup struct {
 	ID, Title string
+	Path      string // of its documents, "" for none
 	Rules     []ruleLine
 }
 
@@ -64,7 +65,11 @@ func (p *Pages) rulesPage(c *gin.Context) (frame.WebPage, error) {
 	v := rulesView{All: len(rules), Query: strings.TrimSpace(c.Query("q")), Family: c.Query("family"), Severity: c.Query("severity")}
 	groups := listRuleFormats()
 	for _, g := range groups {
-		v.Groups = append(v.Groups, ruleGroup{ID: "rules-" + g.id, Title: g.title})
+		title, path, _ := strings.Cut(g.title, ", /")
+		if path != "" {
+			path = "/" + path
+		}
+		v.Groups = append(v.Groups, ruleGroup{ID: "rules-" + g.id, Title: title, Path: path})
 		v.Families = append(v.Families, ruleFamily{ID: g.id, Title: g.title, Chosen: g.id == v.Family})
 	}
 	for _, s := range []protocol.Severity{protocol.Error, protocol.Warning, protocol.Info} {
@@ -80,7 +85,7 @@ func (p *Pages) rulesPage(c *gin.Context) (frame.WebPage, error) {
 			continue
 		}
 		v.Total++
-		v.Groups[at].Rules = append(v.Groups[at].Rules, ruleLine{r.Code, titleOf(r.Name), r.Text, severityWords[r.Severity], r.Severity.String()})
+		v.Groups[at].Rules = append(v.Groups[at].Rules, ruleLine{r.Code, frame.RuleTitle(r.Name), r.Text, severityWords[r.Severity], r.Severity.String()})
 	}
 	return frame.WebPage{Name: "rules", Title: "Rules", Body: v, JSON: "/api/v1/rules"}, nil
 }
@@ -137,16 +142,8 @@ func (p *Pages) rulePage(c *gin.Context) (frame.WebPage, error) {
 		return frame.WebPage{}, err
 	}
 	v := ruleView{
-		RuleView: r, Title: titleOf(r.Name), Tone: r.Severity.String(),
+		RuleView: r, Title: frame.RuleTitle(r.Name), Tone: r.Severity.String(),
 		Severity: weights[r.Severity], Basis: bases[r.Basis], Source: sourceParts(r.Section),
 	}
 	return frame.WebPage{Name: "rule", Title: r.Code + ": " + v.Title, Body: v}, nil
-}
-
-// titleOf makes words of a rule's name: "version-not-1.0" is "Version not 1.0".
-func titleOf(name string) string {
-	if name == "" {
-		return name
-	}
-	return strings.ToUpper(name[:1]) + strings.ReplaceAll(name[1:], "-", " ")
 }

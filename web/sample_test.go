@@ -342,6 +342,9 @@ func (s sample) Agent(_ context.Context, id string) (answer.AgentAnswer, error) 
 				{Name: "hotel.test", Requested: now.Add(-time.Hour), Checked: now.Add(-time.Minute), Failures: 1, Probes: []registry.Probe{
 					{Query: "GET https://hotel.test/.well-known/gazetteer-agents", Server: "192.0.2.9:443", Values: []string{s.word("another line")}, Expected: s.word("gazetteer-agent=x"), Problem: s.word("no value names the agent")},
 				}},
+				{Name: "inn.test", Requested: now.Add(-time.Hour), Checked: now.Add(-time.Minute), Failures: 1, Probes: []registry.Probe{
+					{Query: registry.NoProbe, Expected: s.word("gazetteer-agent=x"), Problem: s.word("no request was sent")},
+				}},
 			},
 			Entries: 3,
 		},

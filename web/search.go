@@ -171,7 +171,7 @@ func (r reading) readingLinks(text string, found index.Result) []readingLink {
 	if found.Correction != nil {
 		exact := r
 		exact.exact = true
-		add("Search instead for “"+text+"”", exact.queryValues(text))
+		add(`Search instead for "`+text+`"`, exact.queryValues(text))
 	}
 	if r.exact {
 		loose := r
@@ -252,10 +252,10 @@ func (p *Pages) findResults(ctx context.Context, text string, number int, as rea
 func noteOf(r index.Result) string {
 	note := frame.AsSentence(r.Note)
 	if r.Correction != nil {
-		note += " Showing results for “" + r.Correction.Query + "”."
+		note += ` Showing results for "` + r.Correction.Query + `".`
 	}
 	for _, l := range r.LeftOut {
-		note += " Left out because of “" + l.Text + "”: " + frame.FormatCount(l.Operations, "operation") + "."
+		note += ` Left out because of "` + l.Text + `": ` + frame.FormatCount(l.Operations, "operation") + "."
 	}
 	return strings.TrimSpace(note)
 }

@@ -478,7 +478,7 @@ func (p *Pages) fetchOf(f fetch.Fetch) fetchView {
 		v.Status = 0 // the detail says it
 	}
 	if f.Took > 0 {
-		v.Took = fmt.Sprintf("%d ms", int64(f.Took))
+		v.Took = frame.FormatNumber(int(f.Took)) + " ms"
 	}
 	return v
 }

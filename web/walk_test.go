@@ -433,7 +433,7 @@ func (b *tab) until(expression string) {
 func sameOrder(t *testing.T, h *testServer, tab *tab) {
 	for _, q := range []string{
 		"pay an invoice", "track my parcel", "book a haircut", "what is the weather tomorrow", "cancel my appointment with the dentist",
-		"réserver une chambre d’hôtel", "einen Termin beim Arzt vereinbaren", "pedir un taxi", "寿司を注文する", "verb:BOOK effect:reversible",
+		"réserver une chambre d'hôtel", "einen Termin beim Arzt vereinbaren", "pedir un taxi", "寿司を注文する", "verb:BOOK effect:reversible",
 		"transfer money to a friend", "what's on my calendar", "borrow a book", "order flowers", "convert euros to dollars", "translate this text",
 		"find a job", "report a broken street lamp", "play some music", "is my prescription ready",
 	} {
@@ -1084,6 +1084,17 @@ const brokenLayout = `(() => {
 				const lines = [...range.getClientRects()].filter(r => r.width > 1).map(r => Math.round(r.top))
 				if (Math.max(...lines) - Math.min(...lines) > 4) faults.push("name broken inside: " + part[0] + " in " + e.outerHTML.slice(0, 120))
 			}
+		}
+	}
+	// A line of a command ends between its words, not behind the dashes of an option.
+	for (const e of document.querySelectorAll(".programs pre, :is(p, li, dd, td) > code")) {
+		if (hidden(e)) continue
+		const parts = document.createTreeWalker(e, NodeFilter.SHOW_TEXT)
+		for (let node; node = parts.nextNode();) for (const option of node.data.matchAll(/(?<!\S)--[a-z]/g)) {
+			range.setStart(node, option.index)
+			range.setEnd(node, option.index + 3)
+			const lines = [...range.getClientRects()].filter(r => r.width > 1).map(r => Math.round(r.top))
+			if (Math.max(...lines) - Math.min(...lines) > 4) faults.push("option broken inside: " + e.outerHTML.slice(0, 120))
 		}
 	}
 	const boxes = [...document.querySelectorAll("main a, main button, main input:not([type=hidden]), main select, main summary, header a")].filter(e => !hidden(e))

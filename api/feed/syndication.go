@@ -117,7 +117,7 @@ func quoteOrNothing(text string) string {
 	if text == "" {
 		return "nothing"
 	}
-	return "“" + text + "”"
+	return `"` + text + `"`
 }
 
 // changeTags returns the words that readers filter by.

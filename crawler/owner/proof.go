@@ -66,13 +66,10 @@ func (o *Owners) proveRequest(ctx context.Context, a *RequestResult, e Evidence)
 		return ctx.Err()
 	}
 	if len(a.Probes) == 0 {
-		a.Probes = append(a.Probes, registry.Probe{Query: NoProbe, Expected: want, Problem: "this server asks no other hosts; sign the request"})
+		a.Probes = append(a.Probes, registry.Probe{Query: registry.NoProbe, Expected: want, Problem: "this server asks no other hosts; sign the request"})
 	}
 	return ctx.Err()
 }
-
-// NoProbe is the query of the probe that stands for all of them on a server that asks no other hosts.
-const NoProbe = "nothing"
 
 // noteProbe records a check and reports whether it is sufficient.
 func (a *RequestResult) noteProbe(ctx context.Context, l registry.Probe) (enough bool) {

@@ -170,7 +170,7 @@ func (e *Collector) probeDomain(ctx context.Context, a registry.Agent, name stri
 		}
 	}
 	if len(probes) == 0 {
-		probes = []registry.Probe{{Query: "nothing", Expected: want, Problem: "this registry asks no other hosts"}}
+		probes = []registry.Probe{{Query: registry.NoProbe, Expected: want, Problem: "no request was sent, because this registry asks no other hosts; once its operator lets it look up names and pages, the domain can be proved"}}
 	}
 	return probes, ""
 }

@@ -117,6 +117,7 @@ type evidenceGroup struct {
 type evidenceView struct {
 	Title   string
 	What    string
+	Code    bool               // What is a key or an address
 	Address frame.ExternalLink // in the place of What, where that is one
 	Detail  string
 	Holds   bool
@@ -155,6 +156,9 @@ type domainView struct {
 	Checked frame.Moment
 	Probes  []registry.Probe
 }
+
+// NoProbe is the query of the probe of a registry that asks no other hosts.
+func (agentView) NoProbe() string { return registry.NoProbe }
 
 type attestationView struct {
 	Number    int
@@ -241,18 +245,21 @@ var signalTitles = map[string]string{
 	registry.SignalKey:          "Key",
 	registry.SignalAge:          "Age of the key",
 	registry.SignalDomain:       "Domain",
-	registry.SignalDID:          "Creator’s DID",
+	registry.SignalDID:          "Creator's DID",
 	registry.SignalInbox:        "Inbox",
 	registry.SignalAGIS:         "Documents of its domain",
 	registry.SignalRepository:   "Repository",
 	registry.SignalAttestations: "Attestations",
 }
 
+// codeSignals are the kinds of evidence about a key or an address.
+var codeSignals = map[string]bool{registry.SignalKey: true, registry.SignalDID: true, registry.SignalInbox: true, registry.SignalRepository: true}
+
 // groupEvidence sorts the signals by strength, and links each to its source.
 func (p *Pages) groupEvidence(d answer.AgentDetails) []evidenceGroup {
 	groups := slices.Clone(grades)
 	for _, s := range d.Evidence {
-		row := evidenceView{Title: signalTitles[s.Signal], What: s.What, Detail: s.Detail, Holds: s.Holds, Date: p.MomentOf(s.Date)}
+		row := evidenceView{Title: signalTitles[s.Signal], What: s.What, Detail: s.Detail, Holds: s.Holds, Date: p.MomentOf(s.Date), Code: codeSignals[s.Signal]}
 		field := ""
 		switch s.Signal {
 		case registry.SignalClaims:

@@ -53,7 +53,7 @@ func (p *Pages) didChecks(d answer.AgentDetails) []didCheck {
 	for _, other := range doc.AlsoKnownAs {
 		switch {
 		case seen && creator.Holds && other == d.Agent.CreatorDID:
-			add("alsoKnownAs", other, "good", "its own document lists this agent’s key", "#evidence")
+			add("alsoKnownAs", other, "good", "its own document lists this agent's key", "#evidence")
 		case seen:
 			add("alsoKnownAs", other, "claim", "claimed: "+creator.Detail, "#evidence")
 		default:
@@ -89,7 +89,7 @@ func (p *Pages) serviceChecks(d answer.AgentDetails) []didCheck {
 		row := didCheck{Field: "service " + s.Type, Value: s.ServiceEndpoint, State: "claim", Word: "claimed, not looked at", Link: entryLink(d, newestEntry(d, "service_endpoints"))}
 		switch {
 		case s.Type == did.TypeTrustScore:
-			row.State, row.Word, row.Link = "good", "this registry’s own; what it answers is computed from claims", "#trust"
+			row.State, row.Word, row.Link = "good", "this registry's own; what it answers is computed from claims", "#trust"
 		case s.Type != did.TypeInbox || s.ServiceEndpoint != d.DID.Inbox() || !seen:
 		case inbox.Holds:
 			row.State, row.Word, row.Link = "good", inbox.Detail+", "+p.MomentOf(inbox.Date).Ago, "#evidence"

@@ -59,7 +59,10 @@ func graphOf(d answer.AgentDetails) *graphView {
 	left, moreLeft := frame.SplitAt(about, maxNodes)
 	right, moreRight := frame.SplitAt(issued, maxNodes)
 	rows := max(len(left), len(right), 1)
-	v.Height = rows*graphRow + graphRow/2
+	v.Height = rows * graphRow
+	if moreLeft+moreRight > 0 {
+		v.Height += graphRow / 2
+	}
 	middle := rows * graphRow / 2
 	x := (graphWidth - boxWidth) / 2
 	v.addBox(x, middle, d.Agent.Name, true)

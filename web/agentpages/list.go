@@ -57,9 +57,9 @@ type agentRow struct {
 var signalNames = []struct{ name, label string }{
 	{registry.SignalKey, "key proved"},
 	{registry.SignalDomain, "domain proved"},
-	{registry.SignalDID, "creator’s DID lists the key"},
+	{registry.SignalDID, "creator's DID lists the key"},
 	{registry.SignalInbox, "inbox answers"},
-	{registry.SignalAGIS, "its domain’s documents name it"},
+	{registry.SignalAGIS, "its domain's documents name it"},
 	{registry.SignalRepository, "repository names it"},
 	{registry.SignalAttestations, "attested by other domains"},
 	{registry.SignalAge, "key older than 30 days"},

@@ -71,6 +71,14 @@ type Figure struct {
 	Value         int
 }
 
+// newFigure returns a number of things, whose name is that of one.
+func newFigure(name, address string, n int) Figure {
+	if n != 1 {
+		name += "s"
+	}
+	return Figure{name, address, n}
+}
+
 // tableView is a table of figures with its drawing.
 type tableView struct {
 	Name, Title, Definition string
@@ -113,8 +121,8 @@ func (p *Pages) censusPage(c *gin.Context) (frame.WebPage, error) {
 func (p *Pages) newCensusView(s *census.Stats) censusView {
 	v := censusView{Counted: p.MomentOf(s.Counted), History: p.MomentOf(s.HistoryFrom), HasTurns: !s.HistoryFrom.IsZero()}
 	v.Glance = []Figure{
-		{"Hosts", "#class", s.Hosts}, {"Services", "/services", s.Services}, {"Documents", "#format", s.Documents},
-		{"Operations", "/verbs", s.Operations}, {"Versions", "#version-count", s.Versions}, {"Agents", "/agents", s.Agents.Active},
+		newFigure("Host", "#class", s.Hosts), newFigure("Service", "/services", s.Services), newFigure("Document", "#format", s.Documents),
+		newFigure("Operation", "/verbs", s.Operations), newFigure("Version", "#version-count", s.Versions), newFigure("Agent", "/agents", s.Agents.Active),
 	}
 	for _, t := range s.Tables {
 		if t.Name == "summary" {

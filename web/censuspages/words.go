@@ -8,6 +8,7 @@ import (
 	"gazetteer/census"
 	"gazetteer/conformance"
 	"gazetteer/fetch"
+	"gazetteer/lint"
 	"gazetteer/web/agentpages"
 	"gazetteer/web/frame"
 	"gazetteer/web/plot"
@@ -91,10 +92,52 @@ func describeFigure(family, value string) string {
 	case "media-type":
 		kind, mediaType, _ := strings.Cut(value, " ")
 		return formatWord(kind) + ": " + mediaType
+	case "rule":
+		if r, ok := lint.Rule(value); ok {
+			return value + ": " + frame.RuleTitle(r.Slug)
+		}
+	case "size", "tokens", "operations", "version-count":
+		if from, to, ok := parseRange(value); ok {
+			return describeRange(family, from, to)
+		}
 	case "signal":
 		return agentpages.DescribeSignal(value)
 	}
 	return value
+}
+
+// parseRange reads a range of whole numbers, "4-7", or one number.
+func parseRange(text string) (from, to int, ok bool) {
+	first, last, isRange := strings.Cut(text, "-")
+	from, err := strconv.Atoi(first)
+	if !isRange {
+		return from, from, err == nil
+	}
+	to, errTo := strconv.Atoi(last)
+	return from, to, err == nil && errTo == nil && to > from
+}
+
+// describeRange writes a range for people: "512 to 1,023", and "128 to 256 KiB" for sizes.
+func describeRange(family string, from, to int) string {
+	switch {
+	case from == to:
+		return frame.FormatNumber(from)
+	case family == "size" && from >= 1<<20:
+		return frame.FormatNumber(from>>20) + " to " + frame.FormatNumber((to+1)>>20) + " MiB"
+	case family == "size" && from >= 1<<10:
+		return frame.FormatNumber(from>>10) + " to " + frame.FormatNumber((to+1)>>10) + " KiB"
+	}
+	return frame.FormatNumber(from) + " to " + frame.FormatNumber(to)
+}
+
+// missingBars are the ranges between two that a drawing shows, for hosts that there are none of.
+func missingBars(family, before, next string) (bars []plot.Bar) {
+	_, last, ok := parseRange(before)
+	from, _, isRange := parseRange(next)
+	for n := last + 1; ok && isRange && n < from; n *= 2 {
+		bars = append(bars, plot.Bar{Label: describeRange(family, n, 2*n-1)})
+	}
+	return bars
 }
 
 // formatWord names a format in few characters, for legends.
@@ -109,7 +152,7 @@ func lowerFirst(s string) string { return strings.ToLower(s[:min(len(s), 1)]) + 
 var closedFamilies = map[string]string{
 	"adoption": "format", "changes-by-week": "format", "states": "state", "classes": "class", // over time
 	"class": "class", "state": "state", "format": "format", "formats": "formats", "alias-only": "alias-only", "duplicate": "duplicate",
-	"robots": "robots", "outcome": "outcome", "media-type": "media-type", "changes": "format", "agents": "signal",
+	"robots": "robots", "rule": "rule", "size": "size", "tokens": "tokens", "operations": "operations", "version-count": "version-count", "outcome": "outcome", "media-type": "media-type", "changes": "format", "agents": "signal",
 }
 
 // maxDrawn is the number of bars of a drawing.
@@ -137,6 +180,9 @@ func describeTable(t census.Table) (census.Table, template.HTML) {
 	for i, row := range t.Rows {
 		label := describeFigure(family, row.Cells[0])
 		words.Rows[i] = census.Row{Cells: append([]string{label}, row.Cells[1:]...), Feature: row.Feature}
+		if f, _ := census.FamilyOf(family); f.Ranges && i > 0 { // an axis of ranges has no gaps
+			bars = append(bars, missingBars(family, t.Rows[i-1].Cells[0], row.Cells[0])...)
+		}
 		if n, err := strconv.Atoi(row.Cells[1]); err == nil && len(bars) < maxDrawn {
 			bars = append(bars, plot.Bar{Label: label, Value: float64(n)})
 		}

@@ -75,7 +75,7 @@ func (v *ownerRequestView) showAnswer(a owner.RequestResult) {
 	switch {
 	case !a.Done:
 		v.Value, v.Probes = a.Publish.Value, a.Probes
-		v.Closed = !slices.ContainsFunc(a.Probes, func(l registry.Probe) bool { return l.Query != owner.NoProbe })
+		v.Closed = !slices.ContainsFunc(a.Probes, func(l registry.Probe) bool { return l.Query != registry.NoProbe })
 		for _, l := range a.Probes {
 			v.More = v.More || l.OmittedValues > 0
 		}

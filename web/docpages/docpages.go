@@ -376,7 +376,14 @@ func (p *Pages) mcpPage() gin.HandlerFunc {
 		address := p.base + "/mcp"
 		return frame.WebPage{Name: "mcp", Title: "MCP server", Body: mcpView{p.base, []mcpClient{
 			{"Claude Code", "in a terminal", "claude mcp add --transport http gazetteer " + address},
-			{"Claude Desktop", "Settings, Connectors, Add custom connector; or in claude_desktop_config.json, with the program on this machine", `{"mcpServers": {"gazetteer": {"command": "gazetteer", "args": ["mcp", "--server", "` + p.base + `"]}}}`},
+			{"Claude Desktop", "Settings, Connectors, Add custom connector; or in claude_desktop_config.json, with the program on this machine", `{
+  "mcpServers": {
+    "gazetteer": {
+      "command": "gazetteer",
+      "args": ["mcp", "--server", "` + p.base + `"]
+    }
+  }
+}`},
 			{"VS Code", ".vscode/mcp.json", `{"servers": {"gazetteer": {"type": "http", "url": "` + address + `"}}}`},
 			{"Cursor", ".cursor/mcp.json", `{"mcpServers": {"gazetteer": {"url": "` + address + `"}}}`},
 			{"Codex", "~/.codex/config.toml", "[mcp_servers.gazetteer]\nurl = \"" + address + "\""},

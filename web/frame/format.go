@@ -43,10 +43,18 @@ func KindName(kind string) string {
 	return document.Kind(kind).Describe()
 }
 
+// RuleTitle makes words of the name of a rule: "version-not-1.0" is "Version not 1.0".
+func RuleTitle(name string) string {
+	if name == "" {
+		return name
+	}
+	return strings.ToUpper(name[:1]) + strings.ReplaceAll(name[1:], "-", " ")
+}
+
 // fieldWords describe members of an agent's record; the others describe themselves.
 var fieldWords = map[string]string{
 	"username": "handle", "service_endpoints": "endpoints", "documentation_url": "documentation", "code_repository": "repository",
-	"public_key": "key", "recovery_commitment": "recovery key", "creator_did": "creator’s DID", "creator_name": "creator’s name", "creator_type": "kind of creator",
+	"public_key": "key", "recovery_commitment": "recovery key", "creator_did": "creator's DID", "creator_name": "creator's name", "creator_type": "kind of creator",
 }
 
 // DescribeFields names members of an agent's record for people.

@@ -68,8 +68,13 @@ func clipPath(n int, s string) template.HTML {
 const separators = "/._:@?&="
 
 // breakLongWords escapes s as escapeText does, and allows a break after each run of separators in a
-// word of more than longest characters.
+// word of more than longest characters. It keeps "well-known" in one line, which browsers break at its
+// hyphen.
 func breakLongWords(s string, longest int) template.HTML {
+	return template.HTML(strings.ReplaceAll(string(breakAtSeparators(s, longest)), "well-known", `<span class="one-line">well-known</span>`))
+}
+
+func breakAtSeparators(s string, longest int) template.HTML {
 	if len(s) <= longest || !strings.ContainsAny(s, separators) {
 		return escapeText(s)
 	}
@@ -84,10 +89,12 @@ func breakLongWords(s string, longest int) template.HTML {
 		space := rest[len(word):end]
 		rest = rest[end:]
 		for utf8.RuneCountInString(word) > longest {
-			i := strings.IndexAny(word, separators)
+			name := strings.TrimLeft(word, separators) // a slash at the beginning is not left behind
+			i := strings.IndexAny(name, separators)
 			if i < 0 {
 				break
 			}
+			i += len(word) - len(name)
 			i += len(word[i:]) - len(strings.TrimLeft(word[i:], separators))
 			if i == len(word) {
 				break

@@ -37,10 +37,10 @@ func TestHiddenCharacters(t *testing.T) {
 
 func TestPathMayBreakBetweenWords(t *testing.T) {
 	for path, want := range map[string]string{
-		"/tables/{id}/":    "/<wbr>tables/<wbr>{id}/",
+		"/tables/{id}/":    "/tables/<wbr>{id}/",
 		"https://a.test/b": "https://<wbr>a.<wbr>test/<wbr>b",
 		"get_table__id":    "get_<wbr>table__<wbr>id",
-		"/<b>/\u202E":      `/<wbr>&lt;b&gt;/<wbr><span class="mark">U+202E</span>`,
+		"/<b>/\u202E":      `/&lt;b&gt;/<wbr><span class="mark">U+202E</span>`,
 		"book":             "book",
 		"":                 "",
 	} {
@@ -58,6 +58,7 @@ func TestOnlyLongWordsMayBreak(t *testing.T) {
 		"at agtp://reservations.acme.test now":         "at agtp://<wbr>reservations.<wbr>acme.test now",
 		"a_word_that_ends_in_a_slash/":                 "a_<wbr>word_<wbr>that_<wbr>ends_in_a_slash/",
 		"stripe.test":                                  "stripe.test",
+		"https://stripe.test/.well-known/ai":           "https://<wbr>stripe.<wbr>test/.<wbr><span class=\"one-line\">well-known</span>/ai",
 		"":                                             "",
 	} {
 		if got := string(breakable(text)); got != want {

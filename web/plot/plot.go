@@ -5,6 +5,7 @@ package plot
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -41,15 +42,16 @@ type Tick struct {
 	Middle string // where the middle of the text is, on a horizontal axis
 }
 
-// letterWidth is the greatest width of the letters below an axis, and textGap is between two texts.
-const letterWidth, textGap = 7.8, 8
+// letterWidth is the greatest width of the letters below an axis, also on a phone, where they are larger;
+// textGap is between two texts.
+const letterWidth, textGap = 9, 8
 
 // appendTick appends a mark of a horizontal axis. The text of one near the end is moved to the left, so
 // that the drawing does not clip it; the mark is left out if the text does not fit after the one before.
 func appendTick(ticks []Tick, at float64, text string) []Tick {
 	width := letterWidth * float64(len(text))
 	middle := min(at, Width-width/2)
-	if n := len(ticks); n > 0 && middle < at {
+	if n := len(ticks); n > 0 {
 		before, err := strconv.ParseFloat(ticks[n-1].Middle, 64)
 		if err != nil || before+letterWidth*float64(len(ticks[n-1].Text))/2+textGap > middle-width/2 {
 			return ticks
@@ -144,8 +146,11 @@ func isWhole(v float64) bool { return v == math.Trunc(v) }
 
 // timeSteps are the possible distances of the marks on the time axis.
 var timeSteps = []time.Duration{
-	time.Second, 5 * time.Second, 15 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 3 * time.Hour,
-	12 * time.Hour, 24 * time.Hour, 7 * 24 * time.Hour,
+	100 * time.Millisecond, 200 * time.Millisecond, 500 * time.Millisecond,
+	time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second, 30 * time.Second,
+	time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,
+	time.Hour, 2 * time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour,
+	24 * time.Hour, 2 * 24 * time.Hour, 4 * 24 * time.Hour, 7 * 24 * time.Hour, 14 * 24 * time.Hour,
 }
 
 // month is the length of a short one.
@@ -156,18 +161,23 @@ const maxTimeTicks = 4
 
 // timeTicks returns marks at round times, with a different label for each mark.
 func timeTicks(from, to time.Time, x func(time.Time) float64) []Tick {
-	if to.Sub(from) > 2*month {
+	if to.Sub(from) >= 2*month {
 		return monthTicks(from, to, x)
 	}
-	step := timeSteps[len(timeSteps)-1]
-	for _, s := range timeSteps {
-		if to.Sub(from)/s < maxTimeTicks {
-			step = s
-			break
-		}
+	longest := slices.IndexFunc(timeSteps, func(step time.Duration) bool { return to.Sub(from)/step < maxTimeTicks })
+	var ticks []Tick
+	for i := longest; i >= 0 && len(ticks) < 2; i-- { // one mark shows no scale
+		ticks = stepTicks(from, to, timeSteps[i], x)
 	}
+	return ticks
+}
+
+// stepTicks returns marks at the multiples of a step.
+func stepTicks(from, to time.Time, step time.Duration, x func(time.Time) float64) []Tick {
 	layout := "2 Jan"
 	switch {
+	case step < time.Second:
+		layout = "15:04:05.0"
 	case step < time.Minute:
 		layout = "15:04:05"
 	case step < 12*time.Hour:

@@ -218,7 +218,7 @@ func formatParameters(params []document.Parameter) string {
 func formatReason(w index.Why) string {
 	var parts []string
 	if w.Clause != "" {
-		parts = append(parts, "answers “"+w.Clause+"”")
+		parts = append(parts, `answers "`+w.Clause+`"`)
 	}
 	if w.Verb != nil {
 		parts = append(parts, fmt.Sprintf("offers the verb %s (%s)", w.Verb.Offered, w.Verb.Relation))
