@@ -496,6 +496,9 @@ func TestAgentPageMarksClaims(t *testing.T) {
 			t.Errorf("the page does not say %q", want)
 		}
 	}
+	if drawing := elements(byID(page, "attestations").Parent, "svg"); len(drawing) != 1 || attribute(drawing[0], "viewBox") != "0 0 720 56" {
+		t.Error("the drawing of one attestation has not the height of one row")
+	}
 	if strings.Contains(text, "Asked"+registry.NoProbe) {
 		t.Error("a registry that sent no request asked nothing")
 	}
@@ -596,10 +599,30 @@ func TestClaimsLinkToEvidence(t *testing.T) {
 	}
 }
 
+// TestHeadingsFollowTheirText looks for headings of texts of strangers, which begin at the right if the
+// text does, and for the paths in our headings, which stay whole.
+func TestHeadingsFollowTheirText(t *testing.T) {
+	h := engine(t, sample{word: func(string) string { return "مطعم" }, hits: 3})
+	for path, want := range map[string]string{
+		"/services/ristorante.test": `<h1 dir="auto">مطعم</h1>`,
+		"/agents/" + airID:          `<h1 dir="auto">مطعم</h1>`,
+		"/services":                 `<h2 dir="auto"><a href="/services/`,
+		"/agents":                   `<h2 dir="auto"><a href="/agents/`,
+		"/rules":                    ` <code class="one-line">/.well-known/agis.json</code></h2>`,
+	} {
+		if body := get(t, h, path).Body.String(); !strings.Contains(body, want) {
+			t.Errorf("%s has no %s", path, want)
+		}
+	}
+}
+
 func TestAgentSearchByEvidence(t *testing.T) {
 	asked := &asking{sample: sample{word: plainWord, hits: 45}}
 	h := engine(t, asked)
 	page := parse(t, get(t, h, "/agents?q=book+tables&capability=booking&verb=+BOOK&require=domain&require=inbox&page=2").Body.String())
+	if n := len(elements(page, "button")); n != 2 {
+		t.Errorf("%d buttons, want one beside the words and one below the filters", n)
+	}
 	want := directory.Query{Words: "book tables", Capability: "booking", Require: []string{"domain", "inbox"}, Offset: 20, Limit: 20}
 	if !reflect.DeepEqual(asked.q, want) || asked.verb != "BOOK" {
 		t.Errorf("asked for %+v and %q, want %+v and BOOK", asked.q, asked.verb, want)
@@ -1017,7 +1040,7 @@ func TestCensusIsInWords(t *testing.T) {
 			t.Errorf("%q stands %d times in %s", want, n, text)
 		}
 	}
-	for _, want := range []string{"AI311: Category unknown", "FETCH110: ", "512 to 1,023", "2 to 4 KiB", "128 to 256 KiB", "2 to 3"} {
+	for _, want := range []string{"AI311 Category unknown", "FETCH110 ", "512 to 1,023", "2 to 4 KiB", "128 to 256 KiB", "2 to 3"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in %s", want, text)
 		}

@@ -85,7 +85,7 @@ func (p *Pages) rulesPage(c *gin.Context) (frame.WebPage, error) {
 			continue
 		}
 		v.Total++
-		v.Groups[at].Rules = append(v.Groups[at].Rules, ruleLine{r.Code, frame.RuleTitle(r.Name), r.Text, severityWords[r.Severity], r.Severity.String()})
+		v.Groups[at].Rules = append(v.Groups[at].Rules, ruleLine{r.Code, frame.TitleOf(r.Name), r.Text, severityWords[r.Severity], r.Severity.String()})
 	}
 	return frame.WebPage{Name: "rules", Title: "Rules", Body: v, JSON: "/api/v1/rules"}, nil
 }
@@ -142,7 +142,7 @@ func (p *Pages) rulePage(c *gin.Context) (frame.WebPage, error) {
 		return frame.WebPage{}, err
 	}
 	v := ruleView{
-		RuleView: r, Title: frame.RuleTitle(r.Name), Tone: r.Severity.String(),
+		RuleView: r, Title: frame.TitleOf(r.Name), Tone: r.Severity.String(),
 		Severity: weights[r.Severity], Basis: bases[r.Basis], Source: sourceParts(r.Section),
 	}
 	return frame.WebPage{Name: "rule", Title: r.Code + ": " + v.Title, Body: v}, nil

@@ -67,7 +67,7 @@ func (p *Pages) diffPage(c *gin.Context) (frame.WebPage, error) {
 	}
 	for _, change := range d.Changes {
 		view := versionChangeView{
-			Kind: strings.ReplaceAll(string(change.Kind), "-", " "), Severity: change.Severity.String(), Tone: severityTones[change.Severity],
+			Kind: frame.TitleOf(string(change.Kind)), Severity: change.Severity.String(), Tone: severityTones[change.Severity],
 			Path: change.Path, From: change.From, To: change.To, Help: change.Help,
 		}
 		if change.Operation != nil {

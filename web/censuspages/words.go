@@ -94,7 +94,7 @@ func describeFigure(family, value string) string {
 		return formatWord(kind) + ": " + mediaType
 	case "rule":
 		if r, ok := lint.Rule(value); ok {
-			return value + ": " + frame.RuleTitle(r.Slug)
+			return value + " " + frame.TitleOf(r.Slug)
 		}
 	case "size", "tokens", "operations", "version-count":
 		if from, to, ok := parseRange(value); ok {

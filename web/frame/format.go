@@ -43,8 +43,8 @@ func KindName(kind string) string {
 	return document.Kind(kind).Describe()
 }
 
-// RuleTitle makes words of the name of a rule: "version-not-1.0" is "Version not 1.0".
-func RuleTitle(name string) string {
+// TitleOf makes words of the name of a rule or of a kind of change: "version-not-1.0" is "Version not 1.0".
+func TitleOf(name string) string {
 	if name == "" {
 		return name
 	}
