@@ -3,6 +3,7 @@ package protocol
 import (
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -53,10 +54,42 @@ func describeHidden(r rune, before string) (string, bool) {
 		return "a hidden tag character " + codePoint(r), true
 	case r >= 0x202A && r <= 0x202E, r >= 0x2066 && r <= 0x2069:
 		return "a text direction control " + codePoint(r), true
-	case r == 0x200B, r == 0x2060, r == 0xFEFF:
+	case r == 0x200B, r >= 0x2060 && r <= 0x2064, r >= 0x206A && r <= 0x206F, r == 0xFEFF:
 		return "a zero-width character " + codePoint(r), true
+	case r == 0x034F, r == 0x3164, r == 0xFFA0:
+		return "a blank filler " + codePoint(r), true
+	case r >= 0xE0100 && r <= 0xE01EF && !endsIn(before, isHan), isVariationSelector(r) && endsIn(before, isVariationSelector):
+		return "a hidden variation selector " + codePoint(r), true
+	case isInvisible(r) && endsIn(before, isInvisible, isInvisible):
+		return "a sequence of invisible characters with " + codePoint(r), true
 	}
 	return "", false
+}
+
+// isVariationSelector reports whether a character chooses a form of the one before it: a sequence of
+// them is invisible, and each can stand for a byte.
+func isVariationSelector(r rune) bool {
+	return r >= 0xFE00 && r <= 0xFE0F || r >= 0xE0100 && r <= 0xE01EF
+}
+
+// isInvisible reports whether a character that ordinary text needs is invisible itself. An emoji may
+// have two of them in sequence, and no text has three.
+func isInvisible(r rune) bool {
+	return r >= 0x200C && r <= 0x200F || r == 0x061C || isVariationSelector(r)
+}
+
+func isHan(r rune) bool { return unicode.Is(unicode.Han, r) }
+
+// endsIn reports whether the last characters of a text are of these kinds, the last one first.
+func endsIn(text string, kinds ...func(rune) bool) bool {
+	for _, is := range kinds {
+		r, size := utf8.DecodeLastRuneInString(text)
+		if size == 0 || !is(r) {
+			return false
+		}
+		text = text[:len(text)-size]
+	}
+	return true
 }
 
 // maxFlagTags is the number of tag characters in the longest emoji flag: a region of six letters

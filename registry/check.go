@@ -63,8 +63,13 @@ func ValidateText(field, text string, most int, controls string) (string, error)
 	if !utf8.ValidString(text) {
 		return "", &Error{Field: field, Code: "text", Message: fmt.Sprintf("Field '%s' is not valid UTF-8", field), Help: "encode the text as UTF-8"}
 	}
+	joiners := 0 // in sequence: three only hide something
 	for i, c := range []rune(text) {
-		if isDisallowed(c) && !strings.ContainsRune(controls, c) {
+		joiners++
+		if c != 0x200c && c != 0x200d && c != 0xfe0f {
+			joiners = 0
+		}
+		if (isDisallowed(c) || joiners > 2) && !strings.ContainsRune(controls, c) {
 			return "", &Error{Field: field, Code: "text",
 				Message: fmt.Sprintf("Field '%s' holds the control character U+%04X", field, c),
 				Help:    fmt.Sprintf("remove it; it is character %d of the text", i+1)}
@@ -82,8 +87,10 @@ func isDisallowed(c rune) bool {
 		c >= 0x2028 && c <= 0x202e, // line and paragraph ends, embeddings, overrides
 		c >= 0x2060 && c <= 0x206f, // word joiner, isolates, deprecated format characters
 		c == 0x200b, c == 0xfeff,   // no width at all
+		c == 0x034f, c == 0x115f, c == 0x1160, c == 0x3164, c == 0xffa0, // fillers
+		c >= 0xfe00 && c <= 0xfe0e,   // variation selectors, except that of emoji
 		c >= 0xfff9 && c <= 0xfffb,   // interlinear annotation
-		c >= 0xe0000 && c <= 0xe007f: // tags
+		c >= 0xe0000 && c <= 0xe01ef: // tags, and more variation selectors
 		return true
 	}
 	return false

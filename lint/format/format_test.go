@@ -586,3 +586,19 @@ func TestFindingsOfOneRule(t *testing.T) {
 		}
 	}
 }
+
+// TestHiddenCharactersAreVisible checks that what can carry a hidden message is shown as a code, and
+// that emoji and letters of other scripts stay as they are.
+func TestHiddenCharactersAreVisible(t *testing.T) {
+	for text, want := range map[string]string{
+		"a\u202eb\u200b":           `a\u{202e}b\u{200b}`,
+		"❤\U000e0115\ufe01":        `❤\u{e0115}\u{fe01}`,
+		"\u3164\uffa0\u115f\u034f": `\u{3164}\u{ffa0}\u{115f}\u{34f}`,
+		"❤\ufe0f":                  "❤\ufe0f",
+		"Füße, 葛飾":                 "Füße, 葛飾",
+	} {
+		if got := format.Visible(text); got != want {
+			t.Errorf("%q is shown as %q, want %q", text, got, want)
+		}
+	}
+}

@@ -27,9 +27,13 @@ func Visible(s string) string {
 
 // Hidden reports whether a rune could move the cursor, start an escape
 // sequence, reorder a line or hide: C0, C1, DEL, format characters (bidi
-// controls, zero-width, tags), line and paragraph separators, and bytes that
-// are not UTF-8.
+// controls, zero-width, tags), fillers, variation selectors except that of
+// emoji, line and paragraph separators, and bytes that are not UTF-8.
 func Hidden(r rune) bool {
+	switch {
+	case r == 0x034f, r == 0x115f, r == 0x1160, r == 0x3164, r == 0xffa0, r >= 0xfe00 && r <= 0xfe0e, r >= 0xe0100 && r <= 0xe01ef:
+		return true
+	}
 	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) || r == unicode.ReplacementChar
 }
 

@@ -183,7 +183,10 @@ func isHidden(r, prev rune, rest string) bool {
 		// and the separators that break a line where none is.
 		return true
 	}
-	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Cs, unicode.Co)
+	if r >= '\U000E0100' && r <= '\U000E01EF' { // a form of an ideograph, or hidden bytes
+		return !unicode.Is(unicode.Han, prev)
+	}
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Cs, unicode.Co) || r >= '\uFE00' && r <= '\uFE0D'
 }
 
 func isJoiner(r rune) bool {

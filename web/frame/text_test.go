@@ -15,6 +15,8 @@ func TestHiddenCharacters(t *testing.T) {
 		"escapes of terminals":                  {"\x1b[31m", `<span class="mark">U+001B</span>[31m`},
 		"blanks that are letters":               {"a\u3164b\u2800", `a<span class="mark">U+3164</span>b<span class="mark">U+2800</span>`},
 		"line separators":                       {"a\u2028b", `a<span class="mark">U+2028</span>b`},
+		"hidden bytes":                          {"a\U000E0115\uFE01", `a<span class="mark">U+E0115</span><span class="mark">U+FE01</span>`},
+		"a form of an ideograph stays":          {"葛\U000E0100", "葛\U000E0100"},
 		"tags":                                  {"a\U000E0041", `a<span class="mark">U+E0041</span>`},
 		"private use":                           {"\uE000", `<span class="mark">U+E000</span>`},
 		"broken UTF-8":                          {"a\xffb", `a<span class="mark">U+FFFD</span>b`},
