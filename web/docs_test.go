@@ -14,7 +14,7 @@ import (
 // TestReferenceRequestsWork sends the requests about agents that the API reference shows, and checks
 // that it shows a request for every operation.
 func TestReferenceRequestsWork(t *testing.T) {
-	h := openTestServer(t)
+	h := openTestServer(t, "reservations.acme.test", "stripe.test", "doctor.test", "klarna.test")
 	get := func(address string) (status int, text string) {
 		response, err := http.Get(address)
 		if err != nil {

@@ -596,7 +596,8 @@ type testServer struct {
 	diff     string // path of the page with what changed between two versions of a document
 }
 
-func openTestServer(t *testing.T) *testServer {
+// openTestServer crawls these hosts of the small internet; without any, all that a crawl begins at.
+func openTestServer(t *testing.T, hosts ...string) *testServer {
 	t.Helper()
 	ctx := t.Context()
 	gin.SetMode(gin.TestMode)
@@ -627,7 +628,7 @@ func openTestServer(t *testing.T) *testServer {
 			}
 		})
 	}
-	crawlSome(t, s)
+	crawlSome(t, s, hosts)
 
 	h := &testServer{}
 	h.storeEarlierVersion(t, s)
@@ -695,9 +696,9 @@ func openTestServer(t *testing.T) *testServer {
 	return h
 }
 
-// crawlSome visits hosts of the small internet and two of our own: one that
+// crawlSome visits some hosts of the small internet, or all, and two of our own: one that
 // publishes hostile text, one that speaks several languages.
-func crawlSome(t *testing.T, s *boltstore.Store) {
+func crawlSome(t *testing.T, s *boltstore.Store, some []string) {
 	t.Helper()
 	internet, err := fakenet.Open(fakenet.Options{})
 	must(t, err)
@@ -717,7 +718,7 @@ func crawlSome(t *testing.T, s *boltstore.Store) {
 	})
 	hosts := []string{"hostile.test", "locanda.test"}
 	for _, h := range internet.Hosts() {
-		if h.Seed && !slices.Contains(slices.Collect(maps.Values(h.Expect)), "timeout") {
+		if h.Seed && !slices.Contains(slices.Collect(maps.Values(h.Expect)), "timeout") && (some == nil || slices.Contains(some, h.Name)) {
 			hosts = append(hosts, h.Name)
 		}
 	}
