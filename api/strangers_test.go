@@ -180,6 +180,41 @@ func TestOwnersClaimTheirName(t *testing.T) {
 	}
 }
 
+// TestReleasedHandles checks that a handle that was held for less than an hour is free as soon as it is
+// given up, and that one that was held for longer stays reserved for as long as it was held.
+func TestReleasedHandles(t *testing.T) {
+	clock := testclock.New(time.Date(2026, 11, 28, 0, 0, 0, 0, time.UTC))
+	h := newTestServer(t, options{registry: registrar.Options{Now: clock.Now}})
+	register := func(seed int) (claim func(handle string, want int)) {
+		t.Helper()
+		var a registeredAgent
+		decodeInto(t, h.request("POST", "/api/v1/agents/register", `{"name": "A", "public_key": "`+publicKey(keyFromSeed(seed))+`"}`, "Content-Type", jsonType), &a)
+		return func(handle string, want int) {
+			t.Helper()
+			r := h.request("PUT", "/api/v1/agents/"+a.AirID, `{"username": "`+handle+`"}`, "Content-Type", jsonType, "X-Agent-Secret", a.Secret)
+			if r.StatusCode != want {
+				t.Errorf("agent %d claims %q: %s %s", seed, handle, r.Status, r.body)
+			}
+		}
+	}
+	first, second, third := register(1), register(2), register(3)
+	first("brief", 200)
+	clock.Advance(59 * time.Minute)
+	first("known", 200) // and gives the other one up
+	second("brief", 200)
+	clock.Advance(2 * time.Hour)
+	first("other", 200)
+	third("known", 409)
+	h.get("/api/v1/agents/by-username/known", 404)
+	if r := h.get("/api/v1/agents/check-username?username=known", 200); !strings.Contains(string(r.body), "cooldown") {
+		t.Errorf("%s", r.body)
+	}
+	clock.Advance(2*time.Hour - time.Minute)
+	third("known", 409)
+	clock.Advance(2 * time.Minute)
+	third("known", 200)
+}
+
 // TestThievesCannotBlockTheOwner checks that a thief who uses up what an agent may write, with its
 // secret or with its key, leaves the owner free to sign, to rotate the key and to recover it.
 func TestThievesCannotBlockTheOwner(t *testing.T) {
