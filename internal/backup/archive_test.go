@@ -3,6 +3,7 @@ package backup
 import (
 	"archive/tar"
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -35,6 +36,8 @@ func TestHostileArchives(t *testing.T) {
 	}
 	file := func(name string) tar.Header { return tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o600} }
 	whole := archive(file("store.bolt"))
+	// A terabyte of holes, as GNU tar writes it (--format=posix --sparse): the map of the file, and no data.
+	sparse := paxArchive("store.bolt", map[string]string{"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.name": "store.bolt", "GNU.sparse.realsize": "1099511627776"}, "1\n1099511627776\n0\n")
 	for name, test := range map[string]struct {
 		archive []byte
 		want    string
@@ -42,6 +45,7 @@ func TestHostileArchives(t *testing.T) {
 		"outside":   {archive(file("../evil")), `"../evil", which is not part of a backup`},
 		"absolute":  {archive(file("/tmp/evil")), `"/tmp/evil", which is not part of a backup`},
 		"link":      {archive(tar.Header{Typeflag: tar.TypeSymlink, Name: "log", Linkname: "/etc"}, file("log/key")), `"log", which is not part of a backup`},
+		"sparse":    {sparse, `"store.bolt", which is not part of a backup`},
 		"twice":     {archive(file("store.bolt"), file("store.bolt")), `"store.bolt" twice`},
 		"manifest":  {whole, "the archive has no MANIFEST.json"},
 		"cut":       {whole[:514], `ends within "store.bolt"`},
@@ -58,4 +62,38 @@ func TestHostileArchives(t *testing.T) {
 			}
 		})
 	}
+}
+
+// paxArchive is an archive of one file with extended records; [tar.Writer] writes no sparse files.
+func paxArchive(name string, records map[string]string, content string) []byte {
+	var b bytes.Buffer
+	block := func(kind byte, name, content string) {
+		var h [512]byte
+		copy(h[:100], name)
+		copy(h[100:], "0000600\x000000000\x000000000\x00")
+		copy(h[124:], fmt.Sprintf("%011o\x00", len(content)))
+		copy(h[136:], "00000000000\x00        ")
+		h[156] = kind
+		copy(h[257:], "ustar\x0000")
+		sum := 0
+		for _, c := range h {
+			sum += int(c)
+		}
+		copy(h[148:], fmt.Sprintf("%06o\x00 ", sum))
+		b.Write(h[:])
+		b.WriteString(content)
+		b.Write(make([]byte, (512-len(content)%512)%512))
+	}
+	text := ""
+	for key, value := range records {
+		length := len(key) + len(value) + 3
+		for length != len(fmt.Sprint(length))+len(key)+len(value)+3 {
+			length = len(fmt.Sprint(length)) + len(key) + len(value) + 3
+		}
+		text += fmt.Sprintf("%d %s=%s\n", length, key, value)
+	}
+	block(tar.TypeXHeader, "x", text)
+	block(tar.TypeReg, name, content+string(make([]byte, (512-len(content)%512)%512)))
+	b.Write(make([]byte, 1024))
+	return b.Bytes()
 }

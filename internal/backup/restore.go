@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"gazetteer/internal/privatefile"
 	"gazetteer/store/boltfile"
@@ -312,6 +313,16 @@ func WriteTar(w io.Writer, dir string) error {
 	return archive.Close()
 }
 
+// isSparse reports whether a file of an archive has holes.
+func isSparse(header *tar.Header) bool {
+	for key := range header.PAXRecords {
+		if strings.HasPrefix(key, "GNU.sparse.") {
+			return true
+		}
+	}
+	return false
+}
+
 // extractBackup reads a backup from a tar archive into a directory, and compares the files with its
 // manifest. It takes regular files below that directory alone.
 func extractBackup(r io.Reader, dir string, c *counter) (m Manifest, err error) {
@@ -331,7 +342,8 @@ func extractBackup(r io.Reader, dir string, c *counter) (m Manifest, err error) 
 		if header.Typeflag == tar.TypeDir {
 			continue
 		}
-		if header.Typeflag != tar.TypeReg || !filepath.IsLocal(header.Name) {
+		// A sparse file has any length in a few bytes of the archive; [WriteTar] writes none.
+		if header.Typeflag != tar.TypeReg || !filepath.IsLocal(header.Name) || isSparse(header) {
 			return m, newDamage(fmt.Sprintf("the archive contains %.100q, which is not part of a backup", header.Name))
 		}
 		file, err := writeFile(dir, header.Name, archive)

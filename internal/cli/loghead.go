@@ -208,7 +208,10 @@ func (a *App) advanceHead(ctx context.Context, c *Client, h *LogHead, signed []b
 	fork := func(problem string) error {
 		evidence := ""
 		if h.path != "" && privatefile.Replace(h.path+".fork", signed) == nil {
-			evidence = fmt.Sprintf(" Both are signed with its key, which proves it: %s has what was seen before, %s.fork what is shown now.", h.path, h.path)
+			evidence = fmt.Sprintf(" Both are signed with its key: %s has what was seen before, %s.fork what is shown now.", h.path, h.path)
+			if next.N == h.tree.N {
+				evidence += " They prove it."
+			}
 		}
 		return exit.NotFoundf("%s contradicts itself: %s. Do not rely on it, and tell others.%s To use it nevertheless, run: gazetteer log forget %[1]s", h.Log, problem, evidence)
 	}
@@ -230,7 +233,7 @@ func (a *App) advanceHead(ctx context.Context, c *Client, h *LogHead, signed []b
 		}
 		proof, err := parseHashes(hashes)
 		if err != nil || tlog.CheckTree(proof, next.N, next.Hash, h.tree.N, h.tree.Hash) != nil {
-			return fork(fmt.Sprintf("its tree of %d leaves does not contain the tree of %d that it has shown before", next.N, h.tree.N))
+			return fork(fmt.Sprintf("it does not prove that its tree of %d leaves contains the tree of %d that it has shown before", next.N, h.tree.N))
 		}
 	}
 	h.tree, h.Checkpoint = next, string(signed)
