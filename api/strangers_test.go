@@ -181,7 +181,8 @@ func TestOwnersClaimTheirName(t *testing.T) {
 }
 
 // TestReleasedHandles checks that a handle that was held for less than an hour is free as soon as it is
-// given up, and that one that was held for longer stays reserved for as long as it was held.
+// given up, that one that was held for longer stays reserved for as long as it was held, and that an agent
+// without a proved domain claims three handles at most.
 func TestReleasedHandles(t *testing.T) {
 	clock := testclock.New(time.Date(2026, 11, 28, 0, 0, 0, 0, time.UTC))
 	h := newTestServer(t, options{registry: registrar.Options{Now: clock.Now}})
@@ -204,6 +205,7 @@ func TestReleasedHandles(t *testing.T) {
 	second("brief", 200)
 	clock.Advance(2 * time.Hour)
 	first("other", 200)
+	first("fourth", 429) // without a proved domain, three within 30 days
 	third("known", 409)
 	h.get("/api/v1/agents/by-username/known", 404)
 	if r := h.get("/api/v1/agents/check-username?username=known", 200); !strings.Contains(string(r.body), "cooldown") {
