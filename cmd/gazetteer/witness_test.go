@@ -66,10 +66,13 @@ func TestOneRegistryWitnessesAnother(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), "cp", "-Rp", signer.data(), restore).CombinedOutput(); err != nil {
 		t.Fatalf("%v %s", err, out)
 	}
-	signer = startProgramIn(t, first, settings...)
+	metrics := metricsAddress(t)
+	signer = startProgramIn(t, first, append(slices.Clone(settings), "metrics_listen="+metrics)...)
 	says("changed   description", exit.OK, "agent", "update", "--description", "later")
 	says("by second.example/witness at ", exit.OK, "registry", "cosign")
 	says("cosigned  second.example/witness at ", exit.OK, "log", "verify", signer.base+"/log", "--key", log.Public(), "--witness", cosigner.PublicWitness())
+	wantMetrics(t, metrics, `gazetteer_log_witness_answer_age_seconds\{witness="second\.example/witness"\} [0-9.e-]*[1-9]`,
+		`gazetteer_log_witness_failing\{witness="second\.example/witness"\} 0$`, `process_open_fds [1-9]`, `process_max_fds [1-9]`)
 	status, kept := witness.ask("GET", "/witness/checkpoint?origin=first.example%2Flog", "")
 	if status != 200 || !strings.HasPrefix(kept, "first.example/log\n") || !strings.Contains(kept, "— second.example/witness ") {
 		t.Errorf("what the witness has kept: %d %s", status, kept)
@@ -77,7 +80,6 @@ func TestOneRegistryWitnessesAnother(t *testing.T) {
 
 	stopped(t, signer)
 	// Without a copy of the checkpoint only the witness knows it.
-	metrics := metricsAddress(t)
 	restored := startTroubledProgram(t, restore, append(settings, "registry.checkpoint_copy=none", "metrics_listen="+metrics)...)
 	restored.awaitHalt()
 	if _, cause := restored.signing(metrics); cause != "witness" {
