@@ -35,7 +35,7 @@ func MakeStreamDir(dataDir string) (backup string, remove func() error, err erro
 	}
 	lock, err := lockDir(dir)
 	if err == nil {
-		err = giveToOwner(dir, dataDir)
+		err = giveToOwner(lock, dataDir)
 	}
 	if err != nil {
 		return "", nil, errors.Join(err, os.RemoveAll(dir))
@@ -102,8 +102,9 @@ func lockDir(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// giveToOwner gives a directory of root to the owner of another directory.
-func giveToOwner(dir, of string) error {
+// giveToOwner gives an open directory of root to the owner of another directory. It uses no path: that
+// owner could have put a link in its place, and root would give the target away.
+func giveToOwner(dir *os.File, of string) error {
 	if os.Geteuid() != 0 {
 		return nil
 	}
@@ -115,7 +116,7 @@ func giveToOwner(dir, of string) error {
 		return err
 	}
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
-		return os.Chown(dir, int(stat.Uid), int(stat.Gid))
+		return dir.Chown(int(stat.Uid), int(stat.Gid))
 	}
 	return nil
 }
