@@ -143,6 +143,43 @@ func TestClientsNoticeAFork(t *testing.T) {
 	stopped(t, forked)
 }
 
+// TestOwnersActWhileLogFails has a registry whose log answers with errors, as one with a damaged file
+// does: an owner can still change an agent there, and learns that the log was not compared.
+func TestOwnersActWhileLogFails(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	var target atomic.Pointer[url.URL]
+	var fails atomic.Bool
+	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(target.Load())
+		r.Out.Host = r.In.Host
+	}}
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if fails.Load() && strings.HasPrefix(r.URL.Path, "/log/") {
+			w.Header().Set("Content-Type", "application/problem+json")
+			w.WriteHeader(http.StatusInternalServerError)
+			io.WriteString(w, `{"title":"A file of the log is damaged","status":500}`)
+			return
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	defer front.Close()
+	p := startProgram(t, "crawler.enabled=false", "public_url="+front.URL)
+	u, err := url.Parse(p.base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	target.Store(u)
+	if out, code := p.cli("--server", front.URL, "agent", "new", "Owner"); code != exit.OK {
+		t.Fatalf("%d\n%s", code, out)
+	}
+	fails.Store(true)
+	out, code := p.cli("--server", front.URL, "agent", "rotate")
+	if code != exit.OK || !strings.Contains(out, "was not compared with what it has shown before") {
+		t.Errorf("exit code %d:\n%s", code, out)
+	}
+	stopped(t, p)
+}
+
 // TestPendingRegistrationsAreFollowedUp checks that a registry promises to include a registration,
 // and does not show it. The client keeps the promise, waits for it, and says that it is broken once
 // its time is over; when the log shows the leaf, the promise is dropped. A server that shows
