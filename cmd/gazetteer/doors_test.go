@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log"
 	"net"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -320,6 +322,65 @@ func TestStrictHeaderLinesOverTLS(t *testing.T) {
 	}
 	ws.CloseNow()
 	stopped(t, p)
+}
+
+// TestFilesArePrivateWithAnyUmask runs the program with umask 0: everything that it makes is for its
+// user alone, the socket of the operator included.
+func TestFilesArePrivateWithAnyUmask(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	program, data := filepath.Join(dir, "gazetteer"), filepath.Join(dir, "data")
+	if err := os.Symlink(os.Args[0], program); err != nil { // testscript.Main picks the program by its name
+		t.Fatal(err)
+	}
+	address, err := freeAddress()
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := exec.Command("sh", "-c", `umask 0; exec "$0" "$@"`, program, "serve", "--data-dir", data, "--listen", address, "--set", "crawler.enabled=false")
+	server.Dir = dir
+	log := &spool{}
+	server.Stderr = log
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer server.Wait()
+	defer server.Process.Kill()
+	register := func() int {
+		answer, err := http.Post("http://"+address+"/api/v1/agents/register", "application/json", strings.NewReader(fmt.Sprintf(`{"name":"A","public_key":%q}`, newPublicKey(t))))
+		if err != nil {
+			return 0
+		}
+		answer.Body.Close()
+		return answer.StatusCode
+	}
+	for deadline := time.Now().Add(time.Minute); register() != http.StatusCreated; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("no agent is registered: %s", log)
+		}
+	}
+	files := 0
+	err = filepath.WalkDir(data, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return err
+		}
+		want := fs.FileMode(0o600)
+		if entry.IsDir() {
+			want = 0o700
+		}
+		if info.Mode().Perm() != want {
+			t.Errorf("%s has the mode %o, want %o", path, info.Mode().Perm(), want)
+		}
+		files++
+		return nil
+	})
+	if info, statErr := os.Stat(filepath.Join(data, "gazetteer.sock")); err != nil || statErr != nil || info.Mode()&fs.ModeSocket == 0 || files < 20 {
+		t.Errorf("%d files, %v, %v", files, err, statErr)
+	}
 }
 
 // TestClientSuppliedRealIPIsIgnored checks that behind a trusted proxy X-Forwarded-For counts and
