@@ -171,7 +171,7 @@ func TestRestoredStore(t *testing.T) {
 		}
 		h.run()
 		err := h.stopsWith(ErrFork)
-		for _, part := range []string{"leaf 399 is the record agent/AIR-0001/000399, and the store does not have it", "an older copy of the store was put back", "put back a newer copy of the store; if there is none, accept the loss (AcceptLoss)"} {
+		for _, part := range []string{"leaf 399 is the record agent/AIR-0001/000399, and the store does not have it", "an older copy of the store was put back", "put back a newer copy of the store; if there is none, accept the loss: the log then keeps"} {
 			if !strings.Contains(err.Error(), part) {
 				t.Errorf("after %d writes it does not say %q: %v", writes, part, err)
 			}
