@@ -24,7 +24,7 @@ import (
 func hostsFromEnvironment(t *testing.T) int {
 	text := os.Getenv("CRAWL_HOSTS")
 	if text == "" {
-		return 400
+		return 240
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil {
