@@ -78,7 +78,7 @@ func (a *verbs) printAdmission(d admission.PolicyState) {
 	case !d.SelfClosed.IsZero():
 		a.PrintField("", "it was open until "+cli.FormatAge(now, d.SelfClosed)+", when no operator had used the registry for a week; open it with: "+a.FormatCommand("registry admission open"))
 	case !d.Closes.IsZero():
-		a.PrintField("", "it changes to approval "+cli.FormatWait(now, d.Closes)+" unless an operator uses the registry before")
+		a.PrintField("", "it changes to approval "+cli.FormatWait(now, d.Closes)+" unless an operator uses the registry before then")
 	}
 	if !d.Since.IsZero() {
 		a.PrintField("set", cli.FormatAge(now, d.Since))

@@ -55,7 +55,7 @@ func (a *verbs) printOffers(page api.OrchestratePage, view viewFlags, joined boo
 		fmt.Fprintf(a.Out, "Take care with %s: %s (%s)\n", format.Visible(c.Namespace), format.Visible(c.Message), format.Visible(strings.Join(append(c.Hosts, c.Names...), ", ")))
 	}
 	if page.Passed > 0 {
-		fmt.Fprintf(a.Out, "%s without such an agent left out\n", cli.Plural(page.Passed, "operation"))
+		fmt.Fprintf(a.Out, "left out: %s without such an agent\n", cli.Plural(page.Passed, "operation"))
 	}
 	if page.Note != "" {
 		fmt.Fprintln(a.Out, format.Visible(formatNote(page.Note)))
