@@ -180,8 +180,8 @@ func TestOwnersClaimTheirName(t *testing.T) {
 	}
 }
 
-// TestReleasedHandles checks that a handle that was held for less than an hour is free as soon as it is
-// given up, that one that was held for longer stays reserved for as long as it was held, and that an agent
+// TestReleasedHandles checks that a handle that was held for less than an hour stays reserved for an hour
+// after it is given up, and one that was held for longer for as long as it was held; and that an agent
 // without a proved domain claims three handles at most.
 func TestReleasedHandles(t *testing.T) {
 	clock := testclock.New(time.Date(2026, 11, 28, 0, 0, 0, 0, time.UTC))
@@ -202,8 +202,10 @@ func TestReleasedHandles(t *testing.T) {
 	first("brief", 200)
 	clock.Advance(59 * time.Minute)
 	first("known", 200) // and gives the other one up
+	second("brief", 409)
+	clock.Advance(61 * time.Minute)
 	second("brief", 200)
-	clock.Advance(2 * time.Hour)
+	clock.Advance(time.Hour)
 	first("other", 200)
 	first("fourth", 429) // without a proved domain, three within 30 days
 	third("known", 409)
@@ -211,7 +213,7 @@ func TestReleasedHandles(t *testing.T) {
 	if r := h.get("/api/v1/agents/check-username?username=known", 200); !strings.Contains(string(r.body), "cooldown") {
 		t.Errorf("%s", r.body)
 	}
-	clock.Advance(2*time.Hour - time.Minute)
+	clock.Advance(2 * time.Hour)
 	third("known", 409)
 	clock.Advance(2 * time.Minute)
 	third("known", 200)

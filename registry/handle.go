@@ -15,11 +15,11 @@ import (
 
 // handleCooldown is the longest time for which a released handle is reserved for its last holder,
 // so that no other agent receives mail for that agent. A handle that was held for a shorter time is
-// reserved for as long as it was held; one that was held for less than handleKnownAfter is free at
-// once, because others hardly know it.
+// reserved for as long as it was held, but at least for minHandleCooldown: the reference reserves each
+// released handle (recorded exchanges "cooldown").
 const (
-	handleCooldown   = 30 * 24 * time.Hour
-	handleKnownAfter = time.Hour
+	handleCooldown    = 30 * 24 * time.Hour
+	minHandleCooldown = time.Hour
 )
 
 const (
@@ -71,12 +71,8 @@ func (c *Change) handleWrites(ctx context.Context) ([]store.Write, error) {
 	if from != "" {
 		// The agent's record still names the handle, so no other agent holds it. The record stores
 		// the time of release as if the whole cooldown followed.
-		release := store.Delete(store.HandleKey(from))
-		if cooldown := cooldownOf(c.old, c.Now); cooldown > 0 {
-			released := c.Now.Add(cooldown - handleCooldown)
-			release = store.Put(release.Key, []byte(handleHolder{airID, released}.String()))
-		}
-		writes = append(writes, release)
+		released := c.Now.Add(cooldownOf(c.old, c.Now) - handleCooldown)
+		writes = append(writes, store.Put(store.HandleKey(from), []byte(handleHolder{airID, released}.String())))
 	}
 	c.Agent.HandleSince = time.Time{}
 	if to == "" {
@@ -101,17 +97,12 @@ func (c *Change) handleWrites(ctx context.Context) ([]store.Write, error) {
 }
 
 // cooldownOf returns the time for which the handle of an agent stays reserved if it is released
-// now: as long as it was held, 0 if it is not known to others. If the clock was set back since the
-// claim, it is the longest time.
+// now: as long as it was held, because a handle that was held for a moment is not known to others.
 func cooldownOf(a Agent, now time.Time) time.Duration {
-	held := now.Sub(a.HandleSince)
-	switch {
-	case a.HandleSince.IsZero() || held < 0:
+	if a.HandleSince.IsZero() {
 		return handleCooldown
-	case held < handleKnownAfter:
-		return 0
 	}
-	return min(held, handleCooldown)
+	return min(max(now.Sub(a.HandleSince), minHandleCooldown), handleCooldown)
 }
 
 // countClaim notes that the agent claims another handle, or refuses that. The time is that of
