@@ -105,14 +105,18 @@ func (s *searcher) thingFactors(offered *view.FieldValues) []float64 {
 		}
 		return 1
 	})
-	factors := undoing
+	var named []int
 	for i, factor := range undoing {
 		if factor < 1 && s.mentions(tokens.StemOf(strings.ToLower(offered.All[i]))) {
-			if &factors[0] == &undoing[0] {
-				factors = slices.Clone(undoing)
-			}
-			factors[i] = 1
+			named = append(named, i)
 		}
+	}
+	if named == nil {
+		return undoing
+	}
+	factors := slices.Clone(undoing) // the other list is shared
+	for _, i := range named {
+		factors[i] = 1
 	}
 	return factors
 }

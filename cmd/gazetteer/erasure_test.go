@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/ed25519"
 	"encoding/json"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,49 +11,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/klauspost/compress/zstd"
-
 	"gazetteer/api/air"
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
+	"gazetteer/internal/teststore"
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
 	"gazetteer/registry/attestation"
 )
-
-// unpackFile returns the content of a file, decompressed if that is compressed with zstd.
-func unpackFile(path string) ([]byte, error) {
-	content, err := os.ReadFile(path)
-	if err != nil || !bytes.HasPrefix(content, []byte("\x28\xb5\x2f\xfd")) {
-		return content, err
-	}
-	decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
-	if err != nil {
-		return nil, err
-	}
-	defer decoder.Close()
-	return decoder.DecodeAll(content, nil)
-}
-
-// filesWith returns the files of a directory that hold a text, compressed or not, and how many files there are.
-func filesWith(t *testing.T, dir, text string) (found []string, files int) {
-	t.Helper()
-	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || !entry.Type().IsRegular() {
-			return err
-		}
-		files++
-		content, err := unpackFile(path)
-		if bytes.Contains(content, []byte(text)) {
-			found = append(found, strings.TrimPrefix(path, dir+"/"))
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return found, files
-}
 
 // TestErasedContentIsInNoFile checks that, after the erasure of an agent, a kill right after it and
 // the next compaction, no file of the data directory contains a word that the agent registered,
@@ -85,7 +49,7 @@ func TestErasedContentIsInNoFile(t *testing.T) {
 	markers := []string{"Ephemeralname", "quicksilverdescription", "vanishingcapability", "Transientcreator", "secondfleetingtext", "code.evanescent", "thirdfleetingtext", "card.evanescent", "mailthatwasdeleted"}
 	seen := 0
 	for _, text := range markers {
-		if found, _ := filesWith(t, p.data(), text); len(found) > 0 {
+		if found, _ := teststore.FilesWith(t, p.data(), text); len(found) > 0 {
 			seen++
 		}
 	}
@@ -94,20 +58,20 @@ func TestErasedContentIsInNoFile(t *testing.T) {
 	}
 	must("agent", "deactivate", "--erase", "--yes")
 	p.end(os.Kill) // the erasure is stored; the files of the log, the feed and the mail are not written again
-	if found, _ := filesWith(t, p.data(), "Ephemeralname"); len(found) == 0 {
+	if found, _ := teststore.FilesWith(t, p.data(), "Ephemeralname"); len(found) == 0 {
 		t.Error("the kill came too late to test anything")
 	}
 	p = startProgramIn(t, p.dir, "crawler.enabled=false", "registry.allow_loopback=true", "public_url="+proxy.URL)
 	must("compact", "--keep", "0s")
 	for _, text := range markers {
-		if found, files := filesWith(t, p.data(), text); len(found) > 0 || files < 5 {
+		if found, files := teststore.FilesWith(t, p.data(), text); len(found) > 0 || files < 5 {
 			t.Errorf("%s is still in %v (%d files)", text, found, files)
 		}
 	}
 	must("agent", "show", "--key", "sender.key")
 	p.end(os.Interrupt)
 	for _, text := range markers {
-		if found, _ := filesWith(t, p.data(), text); len(found) > 0 {
+		if found, _ := teststore.FilesWith(t, p.data(), text); len(found) > 0 {
 			t.Errorf("after the stop %s is in %v", text, found)
 		}
 	}
@@ -149,19 +113,19 @@ func TestErasedAttestationIsInNoFile(t *testing.T) {
 	p = startProgramIn(t, dir, "crawler.enabled=false", "public_url=http://"+killHost)
 	c.base = p.base
 	const domain = "attester-0.example"
-	if found, _ := filesWith(t, p.data(), domain); !slices.Contains(found, "census.snapshot") {
+	if found, _ := teststore.FilesWith(t, p.data(), domain); !slices.Contains(found, "census.snapshot") {
 		t.Fatalf("before, %s is in %v", domain, found)
 	}
 	texts := []string{statement, signature, domain}
 	for _, text := range texts {
-		if found, _ := filesWith(t, p.data(), text); len(found) == 0 {
+		if found, _ := teststore.FilesWith(t, p.data(), text); len(found) == 0 {
 			t.Fatalf("%s was never in the data directory", text)
 		}
 	}
 	must("registry", "erase", attester.airID, "--yes")
 	must("compact", "--keep", "0s")
 	for _, text := range texts {
-		if found, files := filesWith(t, p.data(), text); len(found) > 0 || files < 5 {
+		if found, files := teststore.FilesWith(t, p.data(), text); len(found) > 0 || files < 5 {
 			t.Errorf("%s is still in %v (%d files)", text, found, files)
 		}
 	}
@@ -211,7 +175,7 @@ func TestErasureWithSilentLock(t *testing.T) {
 	must("agent", "deactivate", "--erase", "--yes")
 	must("compact", "--keep", "0s")
 	for _, text := range []string{"Ephemeralname", "quicksilverdescription"} {
-		if found, _ := filesWith(t, p.data(), text); len(found) > 0 {
+		if found, _ := teststore.FilesWith(t, p.data(), text); len(found) > 0 {
 			t.Errorf("%s is still in %v", text, found)
 		}
 	}

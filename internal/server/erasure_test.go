@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,12 +16,12 @@ import (
 	"time"
 
 	zap "github.com/blevesearch/zapx/v17"
-	"github.com/klauspost/compress/zstd"
 
 	"gazetteer/api/operator"
 	"gazetteer/crawler"
 	"gazetteer/internal/config"
 	"gazetteer/internal/fakenet"
+	"gazetteer/internal/teststore"
 	"gazetteer/registry/audit"
 	"gazetteer/store"
 	"gazetteer/store/boltfile/filetest"
@@ -41,39 +40,6 @@ func serviceWith(name, operation string) http.Handler {
 		fmt.Fprintf(w, `{"aiendpoint": "1.0", "service": {"name": %q, "description": "Sells %s things.", "category": ["%s"]}, "capabilities": [
 			{"id": "list_%s", "description": "List the %s", "endpoint": "/api/list", "method": "GET"}]}`, name, operation, operation, operation, operation)
 	})
-}
-
-// unpackFile returns the content of a file, decompressed if that is compressed with zstd.
-func unpackFile(path string) ([]byte, error) {
-	content, err := os.ReadFile(path)
-	if err != nil || !bytes.HasPrefix(content, []byte("\x28\xb5\x2f\xfd")) {
-		return content, err
-	}
-	decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
-	if err != nil {
-		return nil, err
-	}
-	defer decoder.Close()
-	return decoder.DecodeAll(content, nil)
-}
-
-// filesWith returns the files below a directory that contain a text, compressed or not.
-func filesWith(t *testing.T, dir, text string) (found []string) {
-	t.Helper()
-	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || !entry.Type().IsRegular() {
-			return err
-		}
-		content, err := unpackFile(path)
-		if bytes.Contains(content, []byte(text)) {
-			found = append(found, filepath.Base(path))
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return found
 }
 
 // segmentsWith returns the files of the index that contain a word, whole or stemmed, in entries that
@@ -150,7 +116,7 @@ func TestOptedOutHostsLeaveNoContent(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, host := range names {
-		if found := filesWith(t, dir, hosts[host]); !slices.Contains(found, "store.bolt") || !slices.Contains(found, "census.snapshot") {
+		if found, _ := teststore.FilesWith(t, dir, hosts[host]); !slices.Contains(found, "store.bolt") || !slices.Contains(found, "census.snapshot") {
 			t.Fatalf("before, %s is in %v", hosts[host], found)
 		}
 		if len(segmentsWith(t, dir, hosts[host])) == 0 {
@@ -174,7 +140,7 @@ func TestOptedOutHostsLeaveNoContent(t *testing.T) {
 				t.Errorf("%s is not found any more: %.300s", other, answer)
 			}
 		}
-		if found := filesWith(t, dir, hosts[host]); len(found) > 0 {
+		if found, _ := teststore.FilesWith(t, dir, hosts[host]); len(found) > 0 {
 			t.Errorf("%s is still in %v", hosts[host], found)
 			for r, err := range h.Store.List(t.Context(), "", "") {
 				if bytes.Contains(r.Value, []byte(hosts[host])) {
@@ -190,7 +156,7 @@ func TestOptedOutHostsLeaveNoContent(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, word := range hosts {
-		if found := filesWith(t, dir, word); len(found) > 0 {
+		if found, _ := teststore.FilesWith(t, dir, word); len(found) > 0 {
 			t.Errorf("after the stop %s is in %v", word, found)
 		}
 	}
@@ -295,7 +261,7 @@ func TestCompactionLeavesPartsThatDoNotFollow(t *testing.T) {
 	if compacted["the index"] || !compacted["the transparency log"] || !compacted["the feed of changes"] || !compacted["the census"] || !compacted["the mail"] {
 		t.Errorf("compacted: %v", compacted)
 	}
-	if found := filesWith(t, filepath.Join(dir, "log"), "quicksilvername"); len(found) > 0 {
+	if found, _ := teststore.FilesWith(t, filepath.Join(dir, "log"), "quicksilvername"); len(found) > 0 {
 		t.Errorf("the log has the content in %q", found)
 	}
 }

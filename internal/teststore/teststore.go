@@ -1,4 +1,4 @@
-// Package teststore opens real stores for tests.
+// Package teststore opens real stores for tests, and searches their files.
 package teststore
 
 import (

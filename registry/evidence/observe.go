@@ -122,9 +122,10 @@ func (e *Collector) observeAGIS(ctx context.Context, a registry.Agent) registry.
 			if err != nil {
 				continue
 			}
-			o.Source, o.Detail = doc.URL, "the document fetched on "+doc.FetchedAt.UTC().Format("2 January 2006 15:04:05 UTC")+" does not name the agent's DID"
+			fetched := "the document fetched on " + doc.FetchedAt.UTC().Format("2 January 2006 15:04:05 UTC")
+			o.Source, o.Detail = doc.URL, fetched+" does not name the agent's DID"
 			if bytes.Contains(blob.Value, want) {
-				o.Holds, o.Detail = true, "the document fetched on "+doc.FetchedAt.UTC().Format("2 January 2006 15:04:05 UTC")+" names the agent's DID"
+				o.Holds, o.Detail = true, fetched+" names the agent's DID"
 				return o
 			}
 		}
