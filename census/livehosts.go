@@ -336,8 +336,16 @@ func slimAgent(a *registry.Agent) registry.Agent {
 	}
 	if len(a.Observed) > 0 {
 		slim.Observed = map[string]registry.Observation{}
-		for signal, o := range a.Observed {
-			slim.Observed[signal] = registry.Observation{Holds: o.Holds, At: o.At}
+		for signal := range a.Observed {
+			o, current := a.Observation(signal)
+			if !current {
+				continue
+			}
+			kept := registry.Observation{Holds: o.Holds, At: o.At}
+			if signal == registry.SignalAGIS {
+				kept.Source = o.Source // compared with the domains; the others with members that are left out
+			}
+			slim.Observed[signal] = kept
 		}
 	}
 	return slim

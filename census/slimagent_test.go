@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"gazetteer/protocol/did"
 	"gazetteer/registry"
 )
 
@@ -23,6 +24,9 @@ func TestSlimAgentCountsAsTheWhole(t *testing.T) {
 		for _, signal := range registry.Signals() {
 			a.Observed[signal] = observation
 		}
+		a.ServiceEndpoints[0].Type = did.TypeInbox
+		observation.Source = "https://" + a.Domains[0].Name + "/.well-known/agis.json"
+		a.Observed[registry.SignalAGIS] = observation
 		return a
 	}
 	count := func(a registry.Agent) AgentFigures {

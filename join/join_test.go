@@ -24,6 +24,7 @@ import (
 	"gazetteer/document"
 	"gazetteer/join"
 	"gazetteer/protocol/did"
+	"gazetteer/protocol/httpsig"
 	"gazetteer/registry"
 	"gazetteer/registry/admission"
 	"gazetteer/registry/attestation"
@@ -176,6 +177,19 @@ func (w *town) registerAs(reg registry.Registration, endpoints ...string) regist
 	return a
 }
 
+// proveKey has an agent with the n-th key sign a write, which proves that it holds the key.
+func (w *town) proveKey(a registry.Agent, n byte) {
+	w.t.Helper()
+	r, body := httptest.NewRequest(http.MethodPut, "https://registry.example.com/api/v1/agents/"+a.AirID, nil), []byte("{}")
+	if err := httpsig.Sign(r, body, private(n), httpsig.SignOptions{KeyID: a.Multikey(), Created: w.now()}); err != nil {
+		w.t.Fatal(err)
+	}
+	m := httpsig.FromRequest(r, body)
+	if _, _, err := w.registry.Update(w.t.Context(), a.AirID, registry.Credentials{Request: &m}, registry.Update{Description: "signed", Changed: []string{"description"}}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
 func (w *town) by(a registry.Agent) registry.Credentials {
 	return registry.Credentials{Secret: w.secrets[a.AirID]}
 }
@@ -321,6 +335,9 @@ func TestEveryAssociationInOrder(t *testing.T) {
 	exact, parent, mutual, named, claims := w.register(1), w.register(2), w.register(3, "Page", "https://tables.example.com/agent"), w.register(4, did.TypeInbox, "https://x.example.org/inbox"), w.register(5, did.TypeInbox, "https://tables.example.com/inbox")
 	w.lay("tables.example.com/.well-known/did.json", didText("did:web:tables.example.com", public(7)))
 	vouched := w.registerAs(registry.Registration{Name: "Vouched for", PublicKey: did.FormatPublicKey(public(7)), CreatorDID: "did:web:tables.example.com"})
+	// The host's document lists the key, but that an agent names it proves nothing.
+	w.want("the key of somebody else", host, join.Want{Least: join.Mutual})
+	w.proveKey(vouched, 7)
 	w.prove(parent, "example.com")
 	w.prove(exact, host)
 	w.publish(host, document.AGIS, "agis: \"1.0\"\nagent: "+w.registry.DID(mutual.AirID)+"\n")

@@ -2,11 +2,13 @@ package registry
 
 import (
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
 
 	"gazetteer/protocol"
+	"gazetteer/protocol/did"
 )
 
 // The signals that evidence is made of, and that a caller can require.
@@ -14,7 +16,7 @@ const (
 	SignalKey          = "key"          // the agent holds its key
 	SignalAge          = "age"          // the key is in use for 30 days or more
 	SignalDomain       = "domain"       // the owner of a domain names the agent
-	SignalDID          = "did"          // the creator's DID document lists the key
+	SignalDID          = "did"          // the creator's DID document lists the key, which the agent holds
 	SignalInbox        = "inbox"        // the inbox answers
 	SignalAGIS         = "agis"         // what the domain publishes for agents names the DID
 	SignalRepository   = "repository"   // the code repository names the agent
@@ -73,6 +75,34 @@ func (a Agent) HoldsSignal(name string, now time.Time) bool {
 	case SignalDomain:
 		return slices.ContainsFunc(a.Domains, Domain.Proved)
 	}
-	o := a.Observed[name]
-	return o.Holds && now.Sub(o.At) < MaxObserved
+	o, seen := a.Observation(name)
+	return seen && o.Holds && now.Sub(o.At) < MaxObserved && (name != SignalDID || a.KeyProof != "")
+}
+
+// Observation returns what the registry saw last of a signal. It is false if that was not what the
+// record names now: an owner could otherwise show an inbox or a repository of his own, and name
+// another one afterwards.
+func (a Agent) Observation(signal string) (Observation, bool) {
+	o, seen := a.Observed[signal]
+	switch {
+	case !seen:
+	case signal == SignalInbox:
+		seen = o.Source == a.InboxURL()
+	case signal == SignalRepository:
+		seen = o.Source == a.CodeRepository
+	case signal == SignalAGIS && o.Holds:
+		source, err := url.Parse(o.Source)
+		seen = err == nil && slices.ContainsFunc(a.Domains, func(d Domain) bool { return d.Proved() && d.Name == source.Hostname() })
+	}
+	return o, seen
+}
+
+// InboxURL returns the endpoint where the agent receives mail, "" if it has none.
+func (a Agent) InboxURL() string {
+	for _, s := range a.ServiceEndpoints {
+		if s.Type == did.TypeInbox {
+			return s.ServiceEndpoint
+		}
+	}
+	return ""
 }

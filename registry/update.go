@@ -15,7 +15,8 @@ type Update struct {
 	Changed []string
 	// Username claims a handle and releases the one held before; "" only releases.
 	Username *string
-	// Commitment is the commitment to a recovery key, for an agent that has none yet.
+	// Commitment is the commitment to a recovery key, for an agent that has none yet. The request must
+	// be signed.
 	Commitment *string
 	// NoSecret switches the secret off permanently, so that every later write must be signed. The
 	// request must be signed.
@@ -50,6 +51,10 @@ func (r *Registry) Update(ctx context.Context, airID string, who Credentials, u 
 		}
 		if err := c.takeOwnName(ctx); err != nil {
 			return err
+		}
+		if u.Commitment != nil && *u.Commitment != "" && authority.By != ProofSignature {
+			return &Refusal{Kind: ErrForbidden, Code: "recovery-unsigned", Message: "only a signed request can commit to a recovery key",
+				Help: "sign it with the agent's key: otherwise a thief of the secret could replace that key by a recovery"}
 		}
 		if u.NoSecret {
 			if authority.By != ProofSignature {

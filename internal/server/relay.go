@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"net"
 	"net/http"
 	"net/netip"
@@ -77,7 +78,7 @@ func (h *Server) openRelay(ctx context.Context, e Environment, key ed25519.Priva
 		return fmt.Errorf("read the position of the mail: %w", err)
 	}
 	if h.mail, err = boltqueue.Open(ctx, filepath.Join(h.Config.DataDir, "relay"), boltqueue.Options{
-		Window: time.Duration(c.ReplayWindow), File: boltfile.Options{Log: h.log, MinFree: h.Config.MinFreeBytes, Known: string(position.Value)},
+		Window: time.Duration(c.ReplayWindow), File: boltfile.Options{Log: h.log, MinFree: minFreeForMail(h.Config.MinFreeBytes), Known: string(position.Value)},
 	}); err != nil {
 		return fmt.Errorf("open the queue of the relay: %w", err)
 	}
@@ -103,6 +104,12 @@ func (h *Server) openRelay(ctx context.Context, e Environment, key ed25519.Priva
 		Relay: h.relay, PublicURL: h.Config.PublicURL, OpenDeployed: c.OpenPull, Client: func(r *http.Request) netip.Addr { return h.api.ClientAddress(r) }, Limits: h.limits, Log: h.log,
 	})
 	return err
+}
+
+// minFreeForMail returns the free disk space below which the relay refuses new mail. It is four times
+// that of the other parts: mail alone, which anybody can send, must not stop registrations and rotations.
+func minFreeForMail(others int64) int64 {
+	return 4 * min(others, math.MaxInt64/4)
 }
 
 // publicHost returns the name under which clients reach the server, "" when none is configured.

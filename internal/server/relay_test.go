@@ -3,20 +3,25 @@ package server
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"io"
 	"log"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
 	"gazetteer/internal/config"
+	"gazetteer/relay"
 	"gazetteer/relay/recipients"
+	"gazetteer/store"
 )
 
 // privateHosts are hosts that no stranger may have requested, in several notations.
@@ -116,5 +121,31 @@ func TestRelaySettings(t *testing.T) {
 	defer without.Close()
 	if without.relay != nil || without.relayHTTP != nil {
 		t.Error("there is a relay, although the settings say that there is none")
+	}
+}
+
+// TestMailLeavesDiskSpace opens a server with less free disk space than mail wants, and more than the
+// other parts want.
+func TestMailLeavesDiskSpace(t *testing.T) {
+	c := config.Default()
+	c.DataDir, c.Registry.CheckpointCopy, c.Crawler.Enabled = t.TempDir(), noCheckpointCopy, false
+	var disk syscall.Statfs_t
+	if err := syscall.Statfs(c.DataDir, &disk); err != nil {
+		t.Fatal(err)
+	}
+	c.MinFreeBytes = int64(disk.Bavail) * int64(disk.Bsize) / 2
+	h, err := Open(t.Context(), c, Environment{}, slog.New(slog.DiscardHandler), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	if _, err := h.mail.Push(t.Context(), relay.Incoming{Inbox: "did:web:a.example", Sender: "did:web:b.example", ID: "1", Nonce: "1", Text: []byte("{}"), Expires: time.Now().Add(time.Hour)}); !errors.Is(err, store.ErrFull) {
+		t.Errorf("mail: %v", err)
+	}
+	if _, err := h.Store.Apply(t.Context(), store.Put("host/a.example", []byte("{}"))); err != nil {
+		t.Errorf("other writes: %v", err)
+	}
+	if got := minFreeForMail(math.MaxInt64); got < math.MaxInt64-4 || minFreeForMail(-1) >= 0 {
+		t.Error(got)
 	}
 }

@@ -6,13 +6,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
 
 	"gazetteer/document"
 	"gazetteer/protocol"
-	"gazetteer/protocol/did"
 	"gazetteer/registry"
 	"gazetteer/store"
 )
@@ -27,7 +27,7 @@ func (e *Collector) observableSignals(a registry.Agent) []string {
 	if e.registry.CanObserveCreator(a) {
 		out = append(out, registry.SignalDID)
 	}
-	if e.web != nil && inboxURL(a) != "" {
+	if e.web != nil && a.InboxURL() != "" {
 		out = append(out, registry.SignalInbox)
 	}
 	if e.web != nil && strings.HasPrefix(a.CodeRepository, "https://") {
@@ -37,16 +37,6 @@ func (e *Collector) observableSignals(a registry.Agent) []string {
 		out = append(out, registry.SignalAGIS)
 	}
 	return out
-}
-
-// inboxURL returns the endpoint where the agent receives mail, "" if it has none.
-func inboxURL(a registry.Agent) string {
-	for _, s := range a.ServiceEndpoints {
-		if s.Type == did.TypeInbox {
-			return s.ServiceEndpoint
-		}
-	}
-	return ""
 }
 
 // observeSignal observes one signal.
@@ -66,7 +56,7 @@ func (e *Collector) observeSignal(ctx context.Context, a registry.Agent, signal 
 // observeInbox sends an empty object to the inbox. An inbox of A2A refuses it by its form (A2A
 // §9.1), or because it is not signed. That shows that the inbox exists, and delivers no mail.
 func (e *Collector) observeInbox(ctx context.Context, a registry.Agent) registry.Observation {
-	o := registry.Observation{At: e.registry.Timestamp(), Source: inboxURL(a)}
+	o := registry.Observation{At: e.registry.Timestamp(), Source: a.InboxURL()}
 	page, err := e.web.Post(ctx, o.Source, "{}", maxPage)
 	switch s := page.Status; {
 	case err != nil:
@@ -82,6 +72,10 @@ func (e *Collector) observeInbox(ctx context.Context, a registry.Agent) registry
 // observeRepository checks whether the page of the code repository names the agent.
 func (e *Collector) observeRepository(ctx context.Context, a registry.Agent) registry.Observation {
 	o := registry.Observation{At: e.registry.Timestamp(), Source: a.CodeRepository}
+	if mayBeRepeated(a.CodeRepository, a.AirID) {
+		o.Detail = "the address has a query or contains the AIR ID, so a page could name the agent only because it repeats its address"
+		return o
+	}
 	page, err := e.web.Get(ctx, a.CodeRepository, "text/html, text/plain", maxPage)
 	switch {
 	case err != nil:
@@ -94,6 +88,13 @@ func (e *Collector) observeRepository(ctx context.Context, a registry.Agent) reg
 		o.Detail = "the page does not name " + e.registry.DID(a.AirID)
 	}
 	return o
+}
+
+// mayBeRepeated reports whether a page that shows its own address, such as that of a search, shows
+// the AIR ID in it.
+func mayBeRepeated(address, airID string) bool {
+	u, err := url.Parse(address)
+	return err != nil || u.RawQuery != "" || strings.Contains(strings.ToUpper(u.Hostname()+u.Path), airID)
 }
 
 // observeAGIS checks whether a document that the crawler fetched from a proved domain names the
@@ -133,9 +134,15 @@ func (e *Collector) observeAGIS(ctx context.Context, a registry.Agent) registry.
 	return o
 }
 
-// recordObservation stores an observation. It adds an entry when the result is new.
+// recordObservation stores an observation. It adds an entry when the result is new. What the agent
+// has not named any more since the observation began is not recorded.
 func recordObservation(c *registry.Change, signal string, o registry.Observation) error {
-	old, had := c.Agent.Observed[signal]
+	next := c.Agent
+	next.Observed = map[string]registry.Observation{signal: o}
+	if _, current := next.Observation(signal); !current {
+		return nil
+	}
+	old, had := c.Agent.Observation(signal)
 	c.Agent.Observed[signal] = o
 	if had && old.Holds == o.Holds || !had && !o.Holds || c.Agent.Status != registry.Active {
 		return nil

@@ -50,7 +50,7 @@ func (e *Collector) Recheck(ctx context.Context, airID string) error {
 		}
 	}
 	for _, signal := range e.observableSignals(agent) {
-		o, seen := agent.Observed[signal]
+		o, seen := agent.Observation(signal)
 		if seen && nextObservation(o, e.recheck, clock).After(now) {
 			continue
 		}
@@ -89,7 +89,7 @@ func askedDomain(a registry.Agent, signal string) string {
 	case registry.SignalDID:
 		return registry.DomainOf(a.CreatorDID)
 	case registry.SignalInbox:
-		return registry.DomainOf(inboxURL(a))
+		return registry.DomainOf(a.InboxURL())
 	case registry.SignalRepository:
 		return registry.DomainOf(a.CodeRepository)
 	}

@@ -82,7 +82,7 @@ func (e *Collector) NextCheck(a registry.Agent) time.Time {
 		}
 	}
 	for _, signal := range e.observableSignals(a) {
-		if o, seen := a.Observed[signal]; seen {
+		if o, seen := a.Observation(signal); seen {
 			at(nextObservation(o, e.recheck, now))
 		} else {
 			at(a.Updated)

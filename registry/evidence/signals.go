@@ -33,7 +33,7 @@ func (e *Collector) Evidence(ctx context.Context, a registry.Agent) ([]Signal, e
 	}
 	for _, o := range []struct{ signal, what, cost string }{
 		{registry.SignalDID, a.CreatorDID, "control of the web server of that domain"},
-		{registry.SignalInbox, inboxURL(a), "a web server that answers: a few dollars a month; it shows that mail arrives, not who receives it"},
+		{registry.SignalInbox, a.InboxURL(), "a web server that answers: a few dollars a month; it shows that mail arrives, not who receives it"},
 		{registry.SignalAGIS, "documents of the proved domains", "control of the web server of that domain"},
 		{registry.SignalRepository, a.CodeRepository, "an account at the host of the repository; it shows the owner, not that the agent runs this code"},
 	} {
@@ -94,16 +94,19 @@ func domainSignal(d registry.Domain) Signal {
 // observedSignal returns the signal of an observation, or of a claim that was not checked yet. It
 // is false when the agent claims nothing of that kind.
 func observedSignal(a registry.Agent, signal, what string, now time.Time) (Signal, bool) {
-	o, seen := a.Observed[signal]
+	o, seen := a.Observation(signal)
 	if !seen {
 		if what == "" || signal == registry.SignalDID || signal == registry.SignalAGIS {
 			return Signal{}, false
 		}
 		return Signal{Signal: signal, Grade: registry.Claimed, What: what, Detail: "not checked yet"}, true
 	}
-	s := Signal{Signal: signal, Grade: registry.Observed, Holds: o.Holds && now.Sub(o.At) < registry.MaxObserved, What: what, Detail: o.Detail, Source: o.Source, Date: o.At}
+	s := Signal{Signal: signal, Grade: registry.Observed, Holds: a.HoldsSignal(signal, now), What: what, Detail: o.Detail, Source: o.Source, Date: o.At}
 	if !s.Holds {
 		s.Grade = registry.Claimed
+		if o.Holds && signal == registry.SignalDID && a.KeyProof == "" {
+			s.Detail += ", but possession of the private key is not proved"
+		}
 	}
 	return s, true
 }

@@ -430,6 +430,108 @@ func TestEvidenceStates(t *testing.T) {
 	}
 }
 
+// TestObservationsCountForWhatTheRecordNames shows an inbox, a repository and a document of one owner, and
+// names those of another one afterwards.
+func TestObservationsCountForWhatTheRecordNames(t *testing.T) {
+	c, ns, p := newClock(), nameserver.New(t), newPlace(t)
+	s := openStore(t)
+	r := open(t, registrar.Options{Now: c.Now, DNS: evidence.NewDNS(ns.Address), Web: p.https, Store: s})
+	a := proved(t, r, 1, map[string]any{"code_repository": "https://code.example.com/own", "service_endpoints": []any{map[string]any{"type": "A2AInbox", "serviceEndpoint": "https://inbox.example.com/own"}}})
+	p.serve("inbox.example.com/own", 400, "")
+	p.serve("inbox.example.com/theirs", 404, "")
+	p.serve("code.example.com/own", 200, r.DID(a.AirID))
+	p.serve("code.example.com/theirs", 200, "")
+	ns.Publish("_gazetteer.example.com", r.DomainRecord(a))
+	prove(t, r, c, a, 1, "example.com")
+	if _, err := s.Apply(t.Context(), store.Put(store.DocumentKey("example.com", "agis-summary"), []byte(`{"url":"https://example.com/.well-known/agis.json","digest":"sha256:1","fetched_at":"2026-05-01T00:00:00Z"}`)),
+		store.Put(store.BlobKey("sha256:1"), []byte(`{"did":"`+r.DID(a.AirID)+`"}`))); err != nil {
+		t.Fatal(err)
+	}
+	recheck := func() {
+		t.Helper()
+		for range 4 {
+			c.Advance(61 * time.Second)
+			if err := r.Recheck(t.Context(), a.AirID); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	current := func() registry.Agent {
+		t.Helper()
+		a, _, err := r.Agent(t.Context(), a.AirID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	signals := []string{registry.SignalInbox, registry.SignalRepository, registry.SignalAGIS}
+	recheck()
+	for _, signal := range signals {
+		if !shows(t, r, current(), signal) {
+			t.Fatalf("%s does not hold", signal)
+		}
+	}
+	others := registry.Editable{CodeRepository: "https://code.example.com/theirs", ServiceEndpoints: []registry.ServiceEndpoint{{Type: did.TypeInbox, ServiceEndpoint: "https://inbox.example.com/theirs"}}}
+	if _, _, err := r.Update(t.Context(), a.AirID, by(t, r, a, 1, c.Now()), registry.Update{Editable: others, Changed: []string{"code_repository", "service_endpoints"}}); err != nil {
+		t.Fatal(err)
+	}
+	c.Advance(time.Second) // another nonce
+	if _, err := r.RemoveDomain(t.Context(), a.AirID, "example.com", by(t, r, a, 1, c.Now())); err != nil {
+		t.Fatal(err)
+	}
+	for _, signal := range signals {
+		for _, got := range collectEvidence(t, r, current(), signal) {
+			if got.Holds || got.Grade != registry.Claimed {
+				t.Errorf("before the next check: %+v", got)
+			}
+		}
+		if shows(t, r, current(), signal) {
+			t.Errorf("%s holds before the next check", signal)
+		}
+	}
+	recheck() // at once, and not a day after the last check
+	for _, signal := range signals[:2] {
+		if got := collectEvidence(t, r, current(), signal); len(got) != 1 || got[0].Holds || !strings.HasSuffix(got[0].Source, "/theirs") {
+			t.Errorf("%s after the next check: %+v", signal, got)
+		}
+	}
+	// A page of others that only repeats its address.
+	for _, address := range []string{"https://code.example.com/search?q=" + r.DID(a.AirID), "https://code.example.com/search?q=%61IR", "https://code.example.com/search/" + strings.ToLower(r.DID(a.AirID))} {
+		p.serve("code.example.com/search", 200, r.DID(a.AirID))
+		p.serve("code.example.com/search/"+strings.ToLower(r.DID(a.AirID)), 200, r.DID(a.AirID))
+		c.Advance(time.Second)
+		if _, _, err := r.Update(t.Context(), a.AirID, by(t, r, a, 1, c.Now()), registry.Update{Editable: registry.Editable{CodeRepository: address}, Changed: []string{"code_repository"}}); err != nil {
+			t.Fatal(err)
+		}
+		recheck()
+		if got := collectEvidence(t, r, current(), registry.SignalRepository); len(got) != 1 || got[0].Holds || !strings.Contains(got[0].Detail, "repeats its address") {
+			t.Errorf("%s: %+v", address, got)
+		}
+	}
+}
+
+// TestCreatorOfAnUnprovedKey registers a key that somebody else has published, without a proof.
+func TestCreatorOfAnUnprovedKey(t *testing.T) {
+	c, d := newClock(), documents{"did:wba:owner.example": 1}
+	r := open(t, registrar.Options{Now: c.Now, Resolver: d})
+	a, _ := register(t, r, registry.Registration{Name: "Owner", PublicKey: keyText(1), CreatorDID: "did:wba:owner.example"})
+	if got := collectEvidence(t, r, a, registry.SignalDID); len(got) != 1 || got[0].Holds || !strings.Contains(got[0].Detail, "not proved") || shows(t, r, a, registry.SignalDID) {
+		t.Errorf("the key of somebody else: %+v", got)
+	}
+	for _, link := range r.Associations(a, "owner.example") {
+		if link.Holds {
+			t.Errorf("%+v", link)
+		}
+	}
+	a, _, err := r.Update(t.Context(), a.AirID, by(t, r, a, 1, c.Now()), changeDescription("signed"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := collectEvidence(t, r, a, registry.SignalDID); len(got) != 1 || !got[0].Holds || !shows(t, r, a, registry.SignalDID) {
+		t.Errorf("its owner: %+v", got)
+	}
+}
+
 func TestListsCanRequireEvidence(t *testing.T) {
 	c, ns := newClock(), nameserver.New(t)
 	r := open(t, registrar.Options{Now: c.Now, DNS: evidence.NewDNS(ns.Address)})

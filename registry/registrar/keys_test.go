@@ -347,6 +347,26 @@ func TestRefusedRecoveries(t *testing.T) {
 	refusal(t, err, "recovery-pending")
 }
 
+// TestThiefOfASecretCannotRecover commits to a recovery key with a secret, which many clients send with
+// each write: the thief of one could replace the key 72 hours later, and the owner could not rotate it.
+func TestThiefOfASecretCannotRecover(t *testing.T) {
+	c := newClock()
+	r := open(t, registrar.Options{Now: c.Now})
+	a, secret := register(t, r, someone(1))
+	thief, none := commitment(100), ""
+	_, _, err := r.Update(t.Context(), a.AirID, registry.Credentials{Secret: secret}, registry.Update{Commitment: &thief})
+	refusal(t, err, "recovery-unsigned")
+	if _, _, err := r.Update(t.Context(), a.AirID, registry.Credentials{Secret: secret}, registry.Update{Commitment: &none}); !errors.Is(err, registry.ErrNothingToUpdate) {
+		t.Error(err)
+	}
+	_, err = r.Recover(t.Context(), a.AirID, recovery(r, a, 1, 100, 2, "", c.Now()))
+	refusal(t, err, "recovery-none")
+	own := commitment(101)
+	if a, _, err := r.Update(t.Context(), a.AirID, by(t, r, a, 1, c.Now()), registry.Update{Commitment: &own}); err != nil || a.Commitment != own {
+		t.Errorf("signed: %v", err)
+	}
+}
+
 func TestResolutions(t *testing.T) {
 	c := newClock()
 	r := open(t, registrar.Options{Now: c.Now})
