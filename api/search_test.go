@@ -58,6 +58,10 @@ func TestHitContainsCallDetails(t *testing.T) {
 	if len(page.Hits) == 0 || page.Query.Words != "book a table" || page.Behind != 0 || len(page.Services) == 0 {
 		t.Fatalf("got %+v", page)
 	}
+	// Both documents of the host answer the words; the short form, which names no document, has the host once.
+	if short := readAs[api.ShortPage](h, "/api/v1/search?q=book+a+table&host=ristorante.example", 200); len(page.Services) != 2 || len(short.Services) != 1 || short.Services[0].Host != "ristorante.example" {
+		t.Errorf("services %+v, in short %+v", page.Services, short.Services)
+	}
 	if len(page.Facets) != 2 || len(page.Facets["verb"]) == 0 || page.Facets["host"][0].Value != "ristorante.example" {
 		t.Errorf("facets are %v", page.Facets)
 	}

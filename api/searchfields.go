@@ -139,6 +139,9 @@ func (a *API) shortPage(ctx context.Context, s searchRequest, r index.Result, st
 		Query    *QueryView        `json:"query,omitempty"`
 	}{PageState: state}
 	for _, h := range r.Services {
+		if slices.ContainsFunc(rest.Services, func(other ShortServiceHit) bool { return other.Host == h.Host }) {
+			continue // another document of the host, which this form does not name
+		}
 		rest.Services = append(rest.Services, ShortServiceHit{h.Host, answer.ShortService{Name: h.Service.Name}, h.Operations, h.Score})
 	}
 	if s.form.explain {

@@ -85,7 +85,7 @@ func TestHelpNamesEveryKey(t *testing.T) {
 
 // guessedAddresses are addresses that people and programs try, with the page that they lead to.
 var guessedAddresses = map[string]string{
-	"/help": "/help/search", "/api": "/docs", "/register": "/agents#register", "/agents/register": "/agents#register", "/favicon.ico": "/static/favicon-",
+	"/help": "/help/search", "/api": "/docs", "/register": "/agents#register", "/agents/register": "/agents#register", "/search": "/", "/favicon.ico": "/static/favicon-",
 }
 
 // TestGuessedAddresses checks that the addresses that people and programs try lead to a page.
@@ -95,6 +95,9 @@ func TestGuessedAddresses(t *testing.T) {
 		if w := get(t, h, path); w.Code != http.StatusFound || !strings.HasPrefix(w.Header().Get("Location"), want) {
 			t.Errorf("%s answers %d to %q, want %q", path, w.Code, w.Header().Get("Location"), want)
 		}
+	}
+	if got := get(t, h, "/search?q=book+a+table&verb=BOOK").Header().Get("Location"); got != "/?q=book+a+table&verb=BOOK" {
+		t.Errorf("/search leads to %q without its query", got)
 	}
 	icon := get(t, h, get(t, h, "/favicon.ico").Header().Get("Location"))
 	if icon.Code != http.StatusOK || icon.Header().Get("Content-Type") != "image/x-icon" {

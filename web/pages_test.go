@@ -1177,7 +1177,7 @@ func (s plainInbox) AgentDetails(ctx context.Context, id string) (answer.AgentDe
 	const inbox = "http://127.0.0.1:8080/inbox/alice"
 	for i, e := range d.Evidence {
 		if e.Signal == registry.SignalInbox {
-			d.Evidence[i].What, d.Evidence[i].Source, d.Evidence[i].Detail = inbox, inbox, fmt.Sprintf("%q is no https URL", inbox)
+			d.Evidence[i].What, d.Evidence[i].Source, d.Evidence[i].Detail = inbox, inbox, "not checked: only https inboxes are"
 		}
 	}
 	return d, err

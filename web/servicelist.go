@@ -37,6 +37,7 @@ type servicesView struct {
 	All                   int
 	First, Last           int
 	Narrowed              bool // a filter is set
+	Refined               bool // what is folded on a narrow screen is set
 	Pages                 frame.PageLinks
 }
 
@@ -91,6 +92,7 @@ func (p *Pages) servicesPage(c *gin.Context) (frame.WebPage, error) {
 		Query: strings.TrimSpace(c.Query("q")), Category: strings.ToLower(strings.TrimSpace(c.Query("category"))), Sort: c.Query("sort"), State: p.knownState(c.Query("is")),
 	}
 	v.Narrowed = v.Query != "" || v.Category != "" || v.State != ""
+	v.Refined = v.Sort != "" || v.State != ""
 	wanted := census.ServiceQuery{Words: v.Query, Category: v.Category, Counted: true, Offset: (number - 1) * frame.PerPage, Limit: frame.PerPage}
 	if v.State != "" {
 		if name, negated := query.SplitNegation(v.State); negated {

@@ -14,6 +14,7 @@ import (
 	"embed"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"net/netip"
 	"sync/atomic"
 	"time"
@@ -174,6 +175,7 @@ func (p *Pages) Mount(e *gin.Engine) {
 		"/favicon.ico":                         p.RedirectToIcon,
 		"/help":                                redirectTo("/help/search"),
 		"/api":                                 redirectTo("/docs"),
+		"/search":                              func(c *gin.Context) { c.Redirect(http.StatusFound, (&url.URL{Path: "/", RawQuery: c.Request.URL.RawQuery}).String()) },
 		"/register":                            redirectTo("/agents#register"),
 		"/agents/register":                     redirectTo("/agents#register"),
 	} {

@@ -98,7 +98,7 @@ func (a *Answers) Orchestrate(ctx context.Context, q query.Query, w join.Want, j
 		}
 	}
 	if len(out.Operations) == 0 && out.Passed > 0 {
-		out.Note = "none of the examined operations has an agent with the requested association: search without joined to see them"
+		out.Note = "none of the examined operations has such an agent: leave out join, joined and require to see them"
 	} else if out.Note == "" {
 		out.Note = missingWordsNote(out.hits)
 	}

@@ -197,6 +197,16 @@ func TestReadmeCommands(t *testing.T) {
 			}
 		}
 	}
+	agent, err := os.ReadFile("../../docs/quickstart/agent.mjs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The program of docs/quickstart that registers an agent, writes, and reads the answer.
+	program := shell.command(ctx, "BASE=http://127.0.0.1:8080 "+need.Program(t, "node")+" --input-type=module -")
+	program.Stdin = bytes.NewReader(agent)
+	if out, err := program.CombinedOutput(); err != nil || !regexp.MustCompile(`^registered AIR-\S+\nsent \S+ queued\nreceived Counter .*"amount_cents":500.* The table is free`).Match(out) {
+		t.Errorf("docs/quickstart/agent.mjs: %v\n%s", err, out)
+	}
 	// Without a data directory, a verb that reads asks the server on the configured address, and makes none.
 	elsewhere := shell.command(ctx, "cd elsewhere && ../bin/gazetteer search book a table && ls")
 	if out, err := elsewhere.CombinedOutput(); err != nil || !strings.Contains(string(out), ".test") || strings.Contains(string(out), "\ndata\n") {

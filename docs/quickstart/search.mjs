@@ -11,12 +11,13 @@ async function get(path, parameters) {
 const found = await get("/api/v1/search", { q: "book a table", limit: 3 });
 for (const hit of found.hits) console.log(hit.operation.verb, hit.host, hit.operation.intent ?? "");
 
-// 2. The same as tools for a model. Each one says under _meta how it is called: over HTTP at url, over
-// AGTP also by a POST to http_binding.
+// 2. The same as tools for a model. Each one says under _meta how it is called: over HTTP at url. An
+// operation of AGTP can also have http_binding: a POST there, with the verb in a header, calls it.
 const { tools } = await get("/api/v1/search", { q: "book a table", limit: 3, as: "mcp" });
 for (const tool of tools) {
   const call = tool._meta["gazetteer/call"];
-  console.log(tool.name, call.method, call.http_binding ?? call.url ?? "");
+  if (call.http_binding) console.log(tool.name, "POST", call.http_binding, "X-AGIS-Method:", call.method);
+  else console.log(tool.name, call.method, call.url ?? "");
 }
 
 // 3. The agents that serve the operations, and the inboxes to write to.

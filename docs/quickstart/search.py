@@ -17,12 +17,15 @@ found = get("/api/v1/search", q="book a table", limit=3)
 for hit in found["hits"]:
     print(hit["operation"]["verb"], hit["host"], hit["operation"].get("intent", ""))
 
-# 2. The same as tools for a model. Each one says under _meta how it is called: over HTTP at url, over
-# AGTP also by a POST to http_binding.
+# 2. The same as tools for a model. Each one says under _meta how it is called: over HTTP at url. An
+# operation of AGTP can also have http_binding: a POST there, with the verb in a header, calls it.
 tools = get("/api/v1/search", q="book a table", limit=3, **{"as": "mcp"})["tools"]
 for tool in tools:
     call = tool["_meta"]["gazetteer/call"]
-    print(tool["name"], call["method"], call.get("http_binding") or call.get("url", ""))
+    if "http_binding" in call:
+        print(tool["name"], "POST", call["http_binding"], "X-AGIS-Method:", call["method"])
+    else:
+        print(tool["name"], call["method"], call.get("url", ""))
 
 # 3. The agents that serve the operations, and the inboxes to write to.
 for operation in get("/api/v1/orchestrate", q="book a table", limit=3)["operations"]:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -63,6 +64,22 @@ func TestParametersAreChecked(t *testing.T) {
 		}
 		if wrong == nil || wrong.Code != altar.InvalidParameters || wrong.Details["path"] != test.path {
 			t.Errorf("%s: %v, want the path %q", test.parameters, wrong, test.path)
+		}
+	}
+}
+
+// The text of one refusal names up to five problems, so that a call is not repaired one by one.
+func TestRefusalNamesSeveralProblems(t *testing.T) {
+	for n, want := range map[int]string{
+		1: "/0: is missing", 2: "/0: is missing; /1: is missing",
+		7: "/0: is missing; /1: is missing; /2: is missing; /3: is missing; /4: is missing; and 2 more",
+	} {
+		var problems []altar.Problem
+		for i := range n {
+			problems = append(problems, altar.Problem{Path: "/" + strconv.Itoa(i), Message: "is missing"})
+		}
+		if got := altar.ParametersError(problems).Message; got != want {
+			t.Errorf("%d problems: %q, want %q", n, got, want)
 		}
 	}
 }

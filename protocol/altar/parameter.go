@@ -73,8 +73,15 @@ const maxProblems = 20
 // ParametersError returns the INVALID_PARAMETERS error for at least one problem. Its details have
 // the path of the first problem, and all problems.
 func ParametersError(problems []Problem) *Error {
-	first := problems[0]
-	return Errorf(InvalidParameters, "%s: %s", displayPath(first.Path), first.Message).With("path", first.Path).With("problems", problems)
+	const maxNamed = 5 // in the text; the details have all
+	var texts []string
+	for _, p := range problems[:min(len(problems), maxNamed)] {
+		texts = append(texts, displayPath(p.Path)+": "+p.Message)
+	}
+	if more := len(problems) - maxNamed; more > 0 {
+		texts = append(texts, fmt.Sprintf("and %d more", more))
+	}
+	return Errorf(InvalidParameters, "%s", strings.Join(texts, "; ")).With("path", problems[0].Path).With("problems", problems)
 }
 
 func displayPath(path string) string {

@@ -57,6 +57,10 @@ func (e *Collector) observeSignal(ctx context.Context, a registry.Agent, signal 
 // §9.1), or because it is not signed. That shows that the inbox exists, and delivers no mail.
 func (e *Collector) observeInbox(ctx context.Context, a registry.Agent) registry.Observation {
 	o := registry.Observation{At: e.registry.Timestamp(), Source: a.InboxURL()}
+	if !strings.HasPrefix(o.Source, "https://") {
+		o.Detail = "not checked: only https inboxes are"
+		return o
+	}
 	page, err := e.web.Post(ctx, o.Source, "{}", maxPage)
 	switch s := page.Status; {
 	case err != nil:

@@ -532,6 +532,24 @@ func TestCreatorOfAnUnprovedKey(t *testing.T) {
 	}
 }
 
+// An inbox without https is not asked, and the evidence says so without its address.
+func TestPlainInboxIsNotChecked(t *testing.T) {
+	c := newClock()
+	r := open(t, registrar.Options{Now: c.Now, Web: newPlace(t).https, AllowLoopback: true})
+	a := proved(t, r, 1, map[string]any{"service_endpoints": []any{map[string]any{"type": "A2AInbox", "serviceEndpoint": "http://127.0.0.1:1/in"}}})
+	c.Advance(25 * time.Hour)
+	for range 2 {
+		if err := r.Recheck(t.Context(), a.AirID); err != nil {
+			t.Fatal(err)
+		}
+		c.Advance(61 * time.Second)
+	}
+	a, _, err := r.Agent(t.Context(), a.AirID)
+	if got := collectEvidence(t, r, a, registry.SignalInbox); err != nil || len(got) != 1 || got[0].Holds || got[0].Detail != "not checked: only https inboxes are" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
 func TestListsCanRequireEvidence(t *testing.T) {
 	c, ns := newClock(), nameserver.New(t)
 	r := open(t, registrar.Options{Now: c.Now, DNS: evidence.NewDNS(ns.Address)})

@@ -283,9 +283,6 @@ func (p *Pages) groupEvidence(d answer.AgentDetails) []evidenceGroup {
 			if s.Source == s.What || s.Date.IsZero() || strings.HasPrefix(s.Source, "/") { // not a look outside
 				row.Outside = frame.ExternalLink{}
 			}
-			if s.Signal == registry.SignalInbox && s.What != "" && !strings.HasPrefix(s.What, "https://") {
-				row.Detail = "not checked: only https inboxes are"
-			}
 			if s.Signal == registry.SignalRepository {
 				row.Address = frame.ExternalLinkOf(s.What)
 			}

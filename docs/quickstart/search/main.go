@@ -38,14 +38,18 @@ func main() {
 			} `json:"operation"`
 			Call struct {
 				Method, URL string
-				HTTPBinding string `json:"http_binding"` // for AGTP: where a POST reaches it
+				HTTPBinding string `json:"http_binding"` // of AGTP: a POST there, with the verb in a header, calls it
 			} `json:"call"`
 		} `json:"hits"`
 	}
 	get("/api/v1/search", url.Values{"q": {"book a table"}, "limit": {"3"}}, &found)
 	for _, hit := range found.Hits {
 		fmt.Println(hit.Operation.Verb, hit.Host, hit.Operation.Intent)
-		fmt.Println(hit.Call.Method, cmp.Or(hit.Call.HTTPBinding, hit.Call.URL))
+		if call := hit.Call; call.HTTPBinding != "" {
+			fmt.Println("POST", call.HTTPBinding, "X-AGIS-Method:", call.Method)
+		} else {
+			fmt.Println(call.Method, call.URL)
+		}
 	}
 
 	// 2. The agents that serve the operations, and the inboxes to write to.

@@ -215,11 +215,11 @@ func signalText(now time.Time, s evidence.Signal) string {
 	if s.Detail != "" {
 		text += ", " + s.Detail
 	}
-	if s.Source != "" && !strings.HasPrefix(s.Source, "/api/v1/agents/") { // the registry itself says the rest
+	if s.Source != "" && s.Source != s.What && !strings.HasPrefix(s.Source, "/api/v1/agents/") { // the registry itself says the rest
 		text += ", from " + s.Source
 	}
 	if !s.Date.IsZero() {
-		text += ", " + cli.FormatAge(now, s.Date)
+		text += ", seen " + cli.FormatAge(now, s.Date)
 	}
 	return text
 }

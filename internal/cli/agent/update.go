@@ -111,6 +111,9 @@ func (a *verbs) updateAgent(c *cobra.Command, server *cli.Client, k *keyring, u 
 	}
 	a.PrintField("agent", airID)
 	for _, member := range slices.Sorted(maps.Keys(body)) {
+		if member == "username" {
+			member = "handle" // as the flag and the other commands call it
+		}
 		a.PrintField("changed", member)
 	}
 	if u.addRecovery {

@@ -64,7 +64,7 @@ message again, with its old id, so that it arrives once.`,
 	flags := c.Flags()
 	flags.StringVar(&f.offer, "offer", "", "begin a negotiation: what you offer, in words")
 	flags.StringVar(&f.counter, "counter", "", "answer with another proposal, in words")
-	flags.StringVar(&f.price, "price", "0USD", "price of an offer or counter, such as 12.50EUR")
+	flags.StringVar(&f.price, "price", "0USD", "price of an offer or counter, such as 12.50EUR; with --accept, the only price to accept")
 	flags.DurationVar(&f.expires, "expires", time.Hour, "how long an offer or counter is valid")
 	flags.BoolVar(&f.accept, "accept", false, "accept the proposal of --reply-to at its price")
 	flags.StringVar(&f.decline, "decline", "", "decline the proposal of --reply-to, with the reason")
@@ -106,6 +106,9 @@ func (v *verbs) sendMessage(c *cobra.Command, server *cli.Client, to string, f *
 	}
 	var before *answered
 	if f.replyTo != "" {
+		if to != "" {
+			return exit.Usagef("the answer goes to the other party of --reply-to: leave out %s", to)
+		}
 		if before, err = v.findAnswered(ctx, server, me, f.replyTo); err != nil {
 			return err
 		}
@@ -113,7 +116,7 @@ func (v *verbs) sendMessage(c *cobra.Command, server *cli.Client, to string, f *
 	if f.withdraw != "" && before != nil && before.from != me.owner.String() {
 		return exit.Usagef("--withdraw ends your own proposal, and --reply-to names it: %s shows the ids", v.FormatCommand("inbox list --sent"))
 	}
-	body, err := v.makeBody(before, f)
+	body, err := v.makeBody(c, before, f)
 	if err != nil {
 		return err
 	}
@@ -206,7 +209,7 @@ func (v *verbs) printSent(ctx context.Context, me self, sent a2ahttp.Sent) error
 }
 
 // makeBody builds the body that the flags select.
-func (v *verbs) makeBody(before *answered, f *sendFlags) (a2a.Body, error) {
+func (v *verbs) makeBody(c *cobra.Command, before *answered, f *sendFlags) (a2a.Body, error) {
 	chosen := 0
 	for _, set := range []bool{f.offer != "", f.counter != "", f.accept, f.decline != "", f.withdraw != ""} {
 		if set {
@@ -223,18 +226,24 @@ func (v *verbs) makeBody(before *answered, f *sendFlags) (a2a.Body, error) {
 		return nil, exit.Usagef("an answer needs --reply-to, the message that is answered: gazetteer inbox list shows the ids")
 	}
 	expires := v.Environment.Now().Add(f.expires)
+	price, err := parsePrice(f.price)
+	if err != nil {
+		return nil, err
+	}
+	if given := c.Flags().Changed("price"); f.offer == "" && f.counter == "" && (c.Flags().Changed("expires") || given && !f.accept) {
+		return nil, exit.Usagef("--price and --expires are terms of --offer and --counter")
+	} else if f.accept {
+		proposed, err := proposedPrice(before.body)
+		if err == nil && given && price != proposed {
+			return nil, exit.Usagef("the proposal asks %s, not %s: leave out --price to accept it, or answer with --counter", formatPrice(proposed), formatPrice(price))
+		}
+		return a2a.Accept{AcceptedPrice: proposed}, err
+	}
 	switch {
-	case f.accept:
-		price, err := proposedPrice(before.body)
-		return a2a.Accept{AcceptedPrice: price}, err
 	case f.decline != "":
 		return a2a.Decline{Reason: f.decline}, nil
 	case f.withdraw != "":
 		return a2a.Withdraw{WithdrawnID: before.id, Reason: f.withdraw}, nil
-	}
-	price, err := parsePrice(f.price)
-	if err != nil {
-		return nil, err
 	}
 	if f.counter != "" {
 		return a2a.Counter{Description: f.counter, Price: price, ExpiresAt: expires}, nil

@@ -19,7 +19,7 @@ import (
 
 // findFlags contains the flags of the command.
 type findFlags struct {
-	filters       map[string]*[]string // by key
+	filters       filterFlags
 	require, join string
 	joined        bool
 	viewFlags
@@ -27,7 +27,7 @@ type findFlags struct {
 }
 
 func (a *verbs) findCommand() *cobra.Command {
-	f := &findFlags{viewFlags: viewFlags{limit: 5}, filters: map[string]*[]string{}}
+	f := &findFlags{viewFlags: viewFlags{limit: 5}, filters: filterFlags{}}
 	c := &cobra.Command{
 		Use:   "find [WORDS...]",
 		Short: "Find who can do something, and the inbox to write to",
@@ -59,9 +59,7 @@ Exit code 1 when nothing is found.`,
 		},
 	}
 	flags := c.Flags()
-	for _, row := range query.FiltersOf(api.OrchestrateFilters()...) {
-		f.filters[row.Key] = flags.StringArray(row.Key, nil, row.Doc+", for example "+row.Example)
-	}
+	f.filters.addTo(flags, query.FiltersOf(api.OrchestrateFilters()...))
 	flags.StringVar(&f.require, "require", "", "required evidence of an agent, for example domain,inbox")
 	flags.StringVar(&f.join, "join", "", "only operations with an agent whose link is at least this strong: proved, mutual or claimed")
 	flags.BoolVar(&f.joined, "joined", false, "only operations that have an agent")
@@ -73,11 +71,7 @@ Exit code 1 when nothing is found.`,
 // buildQuery returns the question as parameters of the API.
 func (f *findFlags) buildQuery(words string) url.Values {
 	q := url.Values{"limit": {strconv.Itoa(f.limit)}}
-	for key, values := range f.filters {
-		if len(*values) > 0 {
-			q[key] = *values
-		}
-	}
+	f.filters.addToQuery(q)
 	for name, value := range map[string]string{"q": strings.TrimSpace(words), "require": f.require, "join": f.join} {
 		if value != "" {
 			q.Set(name, value)

@@ -45,6 +45,8 @@ func (a *verbs) printOffers(page api.OrchestratePage, view viewFlags, joined boo
 			total = unknownTotal // that of page counts operations without such an agent, and more than the three of a service
 		}
 		view.printPosition(a, n, total, page.Next != "")
+	case page.Passed > 0:
+		fmt.Fprintf(a.Out, "Of %s examined, none has such an agent: leave out --join, --joined and --require to see them.\n", cli.Plural(page.Passed, "operation"))
 	case page.Total > 0:
 		fmt.Fprintf(a.Out, "%s, but none with such an agent.\n", cli.Plural(page.Total, "operation"))
 	default:
@@ -53,6 +55,9 @@ func (a *verbs) printOffers(page api.OrchestratePage, view viewFlags, joined boo
 	a.printBehind(page.Behind)
 	for _, c := range page.Concerns {
 		fmt.Fprintf(a.Out, "Take care with %s: %s (%s)\n", format.Visible(c.Namespace), format.Visible(c.Message), format.Visible(strings.Join(append(c.Hosts, c.Names...), ", ")))
+	}
+	if len(page.Operations) == 0 && page.Passed > 0 {
+		return // the note says the same again
 	}
 	if page.Passed > 0 {
 		fmt.Fprintf(a.Out, "left out: %s without such an agent\n", cli.Plural(page.Passed, "operation"))

@@ -5,14 +5,17 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"gazetteer/index/query"
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
 )
@@ -21,10 +24,41 @@ import (
 type searchFlags struct {
 	viewFlags
 	readingFlags
-	facets []string
-	within int
-	as     string
-	fields []string
+	facets  []string
+	within  int
+	as      string
+	fields  []string
+	filters filterFlags
+}
+
+// filterFlags has the values of the filters that have a flag, by key.
+type filterFlags map[string]*[]string
+
+// addTo declares one flag for each filter.
+func (f filterFlags) addTo(flags *pflag.FlagSet, filters []query.Filter) {
+	for _, row := range filters {
+		f[row.Key] = flags.StringArray(row.Key, nil, row.Doc+", for example "+row.Example)
+	}
+}
+
+// addToWords returns the words of a request with the filters as words.
+func (f filterFlags) addToWords(words string) string {
+	all := []string{words}
+	for _, key := range slices.Sorted(maps.Keys(f)) {
+		for _, value := range *f[key] {
+			all = append(all, key+":"+value)
+		}
+	}
+	return strings.TrimSpace(strings.Join(all, " "))
+}
+
+// addToQuery adds the filters as parameters of a request.
+func (f filterFlags) addToQuery(parameters url.Values) {
+	for key, values := range f {
+		if len(*values) > 0 {
+			parameters[key] = *values
+		}
+	}
 }
 
 // readingFlags controls the interpretation of the words of a request, and the exclusions.
@@ -64,7 +98,11 @@ func (f *readingFlags) addToQuery(query url.Values) {
 // buildQuery returns the parameters of the request. If a number of tokens bounds the answer, there
 // is no default limit of hits.
 func (f searchFlags) buildQuery(words string, limited bool) url.Values {
-	query := url.Values{"q": {words}}
+	query := url.Values{}
+	if words != "" {
+		query.Set("q", words)
+	}
+	f.filters.addToQuery(query)
 	if limited || f.within == 0 {
 		query.Set("limit", strconv.Itoa(f.limit))
 	}
@@ -88,14 +126,16 @@ func (f searchFlags) buildQuery(words string, limited bool) url.Values {
 }
 
 func (a *verbs) searchCommand() *cobra.Command {
-	flags := searchFlags{viewFlags: viewFlags{limit: 10}}
+	flags := searchFlags{viewFlags: viewFlags{limit: 10}, filters: filterFlags{}}
 	c := &cobra.Command{
 		Use:   "search WORDS...",
 		Short: "Find operations by intent",
-		Long: `Search ranks operations by what they do. Use any words; filters narrow the result:
+		Long: `Search ranks operations by what they do. Use any words; filters, as words or as flags,
+narrow the result:
 
   gazetteer search book a table
   gazetteer search verb:BOOK table
+  gazetteer search table --verb BOOK
   gazetteer search exchange rates host:rates.example
   gazetteer search ns:acme-reservations
   gazetteer search class:reservation cancel
@@ -107,8 +147,9 @@ func (a *verbs) searchCommand() *cobra.Command {
 
 Misspelled words are corrected, and the answer says so; --exact searches for them as
 written. Operations that hardly fit the request are marked [far]; --min-fit leaves
-them out. Operations whose document breaks its draft are marked [errors]. --safe leaves out operations that end or remove something, as declared or
-as inferred from verb and text.
+them out. Operations whose document breaks its draft are marked [errors]. --safe
+leaves out operations that end or remove something, as declared or as inferred from
+verb and text.
 
 --as writes the operations for callers: mcp is the result of tools/list of the
 Model Context Protocol, functions are JSON-schema functions, and curl is a shell
@@ -122,7 +163,6 @@ in a short form.
 --long or --fields all the whole form.
 
 Exit code 1 when nothing is found.`,
-		Args: cli.MinArgs(1, "words to search for"),
 		RunE: func(c *cobra.Command, words []string) error {
 			if err := cmp.Or(flags.viewFlags.checkValues(), flags.readingFlags.checkFit()); err != nil {
 				return err
@@ -130,21 +170,25 @@ Exit code 1 when nothing is found.`,
 			if c.Flags().Changed("within-tokens") && flags.within < 1 {
 				return exit.Usagef("--within-tokens %d: want 1 or more", flags.within)
 			}
+			text := strings.Join(words, " ")
+			asked := flags.buildQuery(text, c.Flags().Changed("limit"))
+			if !asked.Has("q") && !slices.ContainsFunc(query.Filters(), func(f query.Filter) bool { return asked.Has(f.Key) }) {
+				return cli.UsageError(c, "search needs words to search for, or a filter such as --verb BOOK")
+			}
 			return a.WithServer(c.Context(), cli.Read, func(server *cli.Client) error {
-				text := strings.Join(words, " ")
 				if len(flags.fields) > 0 && !a.JSON {
 					return exit.Usagef("--fields chooses members of JSON: give --json, too")
 				}
-				query := flags.buildQuery(text, c.Flags().Changed("limit"))
 				if flags.as != "" || flags.within > 0 {
-					return a.searchAs(c.Context(), server, query)
+					return a.searchAs(c.Context(), server, asked)
 				}
-				return a.searchOperations(c.Context(), server, text, query, flags.viewFlags)
+				return a.searchOperations(c.Context(), server, flags.filters.addToWords(text), asked, flags.viewFlags)
 			})
 		},
 	}
 	flags.viewFlags.addTo(c.Flags(), "operations")
 	flags.readingFlags.addTo(c.Flags())
+	flags.filters.addTo(c.Flags(), query.Filters())
 	c.Flags().StringSliceVar(&flags.facets, "facets", nil, "fields whose values are counted, separated by commas")
 	c.Flags().StringSliceVar(&flags.fields, "fields", nil, "with --json: members of each result, separated by commas, or all")
 	c.Flags().IntVar(&flags.within, "within-tokens", 0, "as many operations as fit into that many tokens, in a short form")
