@@ -71,7 +71,7 @@ func (m *metrics) countPush(err error) {
 func RefusalReasons() []string {
 	reasons := []string{
 		"blocked_by_recipient", "evidence_required", "id", "other", "rate_limited", "recipient_gone", "recipient_unresolved", "relay_unavailable",
-		"replay_window_full", "sender_blocked", "unknown_recipient",
+		"replay_window_full", "sender_blocked", "sender_share_used", "unknown_recipient",
 		// Refusals of the transport, before Accept.
 		"bad_body", "body_timeout", "empty_body", "invalid_json", "missing_from", "missing_id", "payload_too_large", "unsupported_encoding",
 	}

@@ -14,6 +14,8 @@ var (
 	ErrRepeated = errors.New("this envelope has already been received")
 	// ErrTaken: the sender used the id, or the nonce in this thread, for another envelope.
 	ErrTaken = errors.New("the id or nonce belongs to another envelope of this sender")
+	// ErrShareUsed: much mail waits in the inbox, and the sender has its share of the rest.
+	ErrShareUsed = errors.New("much of the mail in this inbox is from this sender, and the inbox is more than half full")
 	// ErrInboxFull: the inbox holds as much mail as it may.
 	ErrInboxFull = errors.New("the inbox is full")
 	// ErrWindowFull: the replay window has no room for another envelope of this sender.
@@ -84,6 +86,7 @@ type Incoming struct {
 	To                 string // as the envelope names its recipient; "" for the name of the inbox
 	MaxMail            int    // envelopes that may wait in the inbox
 	MaxBytes           int64  // bytes that may wait in the inbox
+	LeaveRoom          bool   // the inbox is shared: one sender leaves room for others in its second half
 	Wake               bool   // the inbox has a wake-up address: note that it is to be woken
 	MaxSenderPerWindow int    // envelopes of the sender that the replay window may hold
 	// MaxFirstContacts is how many inboxes the sender may write to for the first time within 24

@@ -290,7 +290,7 @@ func (r *Relay) storeMail(ctx context.Context, box Inbox, e *a2a.Verified, rules
 	number, err := r.Queue.Push(ctx, Incoming{
 		Inbox: box.Name, Sender: e.From, ID: e.ID, ThreadID: e.ThreadID, Nonce: e.Nonce, To: to, Digest: receipt.Digest,
 		Received: receipt.ReceivedAt, Expires: receipt.ReceivedAt.Add(r.KeepUnread), Text: e.Text,
-		MaxMail: r.MaxMail, MaxBytes: r.MaxBytes, MaxSenderPerWindow: max(r.SenderPerWindow, 0), MaxFirstContacts: r.FirstContacts, Wake: r.Wake != nil && rules.WakeURL != "",
+		MaxMail: r.MaxMail, MaxBytes: r.MaxBytes, LeaveRoom: true, MaxSenderPerWindow: max(r.SenderPerWindow, 0), MaxFirstContacts: r.FirstContacts, Wake: r.Wake != nil && rules.WakeURL != "",
 	})
 	if err != nil {
 		return Accepted{ID: e.ID, Inbox: box.Name}, r.explainPush(ctx, e, err)
@@ -330,6 +330,10 @@ func (r *Relay) explainPush(ctx context.Context, e *a2a.Verified, err error) err
 		// help here.
 		refusal := refuseRate(err.Error()+": it has room again when the earliest messages are old enough", time.Hour)
 		refusal.Code = "replay_window_full"
+		return refusal
+	case errors.Is(err, ErrShareUsed):
+		refusal := refuseRate(err.Error()+": wait until its owner pulls mail", 10*time.Minute)
+		refusal.Code = "sender_share_used"
 		return refusal
 	case errors.Is(err, ErrInboxFull):
 		return refuseRate("the inbox is full until its owner pulls mail", 10*time.Minute)

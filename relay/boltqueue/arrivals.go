@@ -171,6 +171,7 @@ func (q *Queue) removeMail(tx *bolt.Tx, inbox string, number uint64) error {
 		}
 	}
 	q.arrivals.removeNumber(inbox, number)
+	delete(q.shares, inbox)
 	q.recent.changed = true
 	return tx.Bucket(mailBucket).Delete(mailKey(inbox, number))
 }

@@ -30,6 +30,7 @@ func TestQueue(t *testing.T) {
 		{"duplicates are refused", testDuplicates},
 		{"the replay window forgets in time", testWindow},
 		{"quotas", testQuotas},
+		{"a sender leaves room in an inbox for others", testShares},
 		{"expired mail is gone", testExpire},
 		{"delivered mail expires at its own time", testDelivered},
 		{"wipe", testWipe},
@@ -300,6 +301,69 @@ func testQuotas(t *testing.T) {
 	}
 	if err := full(3, func(in *relay.Incoming) { in.MaxMail = 4 }); err != nil {
 		t.Errorf("after room was made: %v", err)
+	}
+}
+
+// testShares fills an inbox from few senders, and has others write to it.
+func testShares(t *testing.T) {
+	q := newQueue(t)
+	n := 0
+	push := func(sender string, change func(*relay.Incoming)) error {
+		in := newEnvelope("a", sender, n)
+		n++
+		in.LeaveRoom = true
+		change(&in)
+		_, err := q.Push(t.Context(), in)
+		return err
+	}
+	fill := func(sender string, change func(*relay.Incoming)) (accepted int) {
+		t.Helper()
+		for accepted < 1000 {
+			err := push(sender, change)
+			if errors.Is(err, relay.ErrShareUsed) {
+				return accepted
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", sender, err)
+			}
+			accepted++
+		}
+		return accepted
+	}
+	mail := func(in *relay.Incoming) { in.MaxMail = 200 }
+	if got := fill("did:x", mail); got != 100 {
+		t.Errorf("one sender has %d of 200", got)
+	}
+	var got []int
+	for i := range 4 {
+		got = append(got, fill(fmt.Sprint("did:crowd:", i), mail))
+	}
+	if want := []int{11, 10, 8, 8}; !slices.Equal(got, want) {
+		t.Errorf("the next ones have %v, want %v: an eighth of what is free", got, want)
+	}
+	if err := push("did:other", mail); err != nil {
+		t.Errorf("another sender: %v", err)
+	}
+	// Deleted mail makes room, for its sender too.
+	var ids []string
+	for i := range 60 {
+		ids = append(ids, fmt.Sprint("id-", i))
+	}
+	if deleted, err := q.Acknowledge(t.Context(), "a", ids); err != nil || deleted != 60 {
+		t.Fatal(deleted, err)
+	}
+	if err := push("did:x", mail); err != nil {
+		t.Errorf("after room was made: %v", err)
+	}
+	size := func(in *relay.Incoming) { in.Inbox, in.Text, in.MaxBytes = "b", make([]byte, 1000), 64_000 }
+	if got := fill("did:x", size); got != 32 {
+		t.Errorf("one sender has %d of 64 kB", got)
+	}
+	if got := fill("did:y", size); got != 3 {
+		t.Errorf("the next one has %d kB", got)
+	}
+	if got := fill("did:x", func(in *relay.Incoming) { in.Inbox, in.MaxMail, in.LeaveRoom = "c", 2000, false }); got != 1000 {
+		t.Errorf("%d in an inbox that is not shared", got)
 	}
 }
 

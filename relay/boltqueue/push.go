@@ -64,12 +64,21 @@ func (q *Queue) putMail(tx *boltfile.Tx, mail *pendingMail) (refused, err error)
 	if in.MaxMail > 0 && box.mail >= in.MaxMail || in.MaxBytes > 0 && box.bytes+int64(len(in.Text)) > in.MaxBytes {
 		return relay.ErrInboxFull, nil
 	}
+	room := false
+	err = boltfile.CatchDamage("read the queue", func() (err error) {
+		room, err = q.leavesRoom(tx.Tx, in, box)
+		return err
+	})
+	if err != nil || !room {
+		return cmp.Or(err, relay.ErrShareUsed), nil
+	}
 	number, err := q.nextNumber(tx)
 	if err != nil {
 		return nil, err
 	}
 	mail.number = number
 	box.countMail(in)
+	q.shares.countShare(in)
 	return nil, cmp.Or(
 		q.putArrived(tx.Tx, in.Inbox, number, mail.raw),
 		tx.Bucket(inboxBucket).Put([]byte(in.Inbox), box.encodeTally()),

@@ -107,6 +107,7 @@ type Queue struct {
 	// delivered is not in the file yet.
 	delivered newDeliveries
 	arrivals  arrivals // may be read from any goroutine
+	shares    senderShares
 	// mergeAfter is how many envelopes may be recent; tests lower it before the first request.
 	mergeAfter int
 	// rulesDamage is why an inbox without rules may have had some, nil when all could be read at the
@@ -134,7 +135,7 @@ func Open(ctx context.Context, dir string, o Options) (*Queue, error) {
 	if file.Incarnation() > maxIncarnation {
 		return nil, errors.Join(fmt.Errorf("open the queue in %s: it was restored more than %d times, and its numbers have run out", dir, maxIncarnation), file.Close())
 	}
-	q := &Queue{file: file, window: o.Window, mergeAfter: defaultMergeAfter, log: o.File.Log}
+	q := &Queue{file: file, shares: senderShares{}, window: o.Window, mergeAfter: defaultMergeAfter, log: o.File.Log}
 	if err := q.prepareLayout(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the queue in %s: %w", dir, err), file.Close())
 	}

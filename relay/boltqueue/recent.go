@@ -90,6 +90,7 @@ func (q *Queue) reloadRecent(tx *bolt.Tx) error {
 		return nil
 	}
 	if r.changed && !r.committed {
+		clear(q.shares)
 		if err := q.readRecent(tx); err != nil {
 			return err
 		}

@@ -186,14 +186,21 @@ func TestOneSenderAndOneInboxHaveQuotas(t *testing.T) {
 		}
 		return accepted
 	}
-	if n := count(alice, bob, 60); n != 20 {
-		t.Errorf("%d of 60 pushes of one sender were accepted, want 20", n)
+	if n := count(alice, bob, 17); n != 15 {
+		t.Errorf("%d of 17 pushes of one sender were accepted, want half of the inbox", n)
 	}
-	if status := push(carol, bob); status != http.StatusAccepted {
-		t.Errorf("another sender: %d", status)
+	if a := w.do("POST", "/inbox/"+bob, "", string(w.envelope(alice, bob, nil).Text)); a.status != http.StatusTooManyRequests || a.body["code"] != "sender_share_used" {
+		t.Errorf("beyond half of the inbox: %d %s", a.status, a.text)
 	}
-	if count(carol, bob, 15); push(bob, bob) != http.StatusTooManyRequests {
-		t.Error("the inbox has no end")
+	if n := count(alice, carol, 60); n != 2 {
+		t.Errorf("%d of 60 more pushes of one sender were accepted, want 20 in all", n)
+	}
+	// Of the 15 that are free, another sender gets an eighth.
+	if n := count(carol, bob, 15); n != 1 {
+		t.Errorf("%d of 15 pushes of another sender were accepted", n)
+	}
+	if status := push(bob, bob); status != http.StatusAccepted {
+		t.Errorf("a third sender: %d", status)
 	}
 	if status := push(bob, carol); status != http.StatusAccepted {
 		t.Errorf("another inbox: %d", status)
@@ -204,7 +211,7 @@ func TestOneSenderAndOneInboxHaveQuotas(t *testing.T) {
 // flood another, reach their quotas, while other senders are accepted and do not wait twice as long
 // (measured in the long form).
 func TestFloodsDoNotAffectOthers(t *testing.T) {
-	const perMinute, maxMail = 100, 150
+	const perMinute, maxMail = 100, 250
 	bodies := sizeOf(t, "FLOOD", 400)
 	senders := max(maxMail+50, bodies/10)
 	queue, err := boltqueue.Open(t.Context(), t.TempDir(), boltqueue.Options{File: boltfile.Options{MinFree: -1}})
