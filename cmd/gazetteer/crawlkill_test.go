@@ -109,6 +109,7 @@ func TestKillDuringACrawl(t *testing.T) {
 	if gap, host := w.shortestGap(); gap < 2*time.Second {
 		t.Errorf("%s was visited again after %v, by the next process; want the 2 s of its domain", host, gap)
 	}
+	w.checkAcknowledged()
 	if before == 0 {
 		t.Errorf("%d kills, and nothing was committed between them", kills)
 	}
@@ -123,11 +124,14 @@ type farCrawl struct {
 	names    []string
 	dir      string
 	list     string
+	env      []string // of the program, besides that of the test
 
 	mu    sync.Mutex        // guards the following fields
 	life  int               // of the program, from 1
 	asked map[string][]int  // in which lives a host's document was asked for
 	told  map[string]bool   // hosts whose visit was acknowledged
+	since map[string]int    // the life in which a visit to a host was first acknowledged
+	begun []time.Time       // when each life began
 	event chan struct{}     // holds one element when a document was asked for
 	ready chan struct{}     // the same when a visit was acknowledged
 	lines map[string][]byte // the last result of each host, in this life
@@ -143,7 +147,7 @@ func newFarCrawl(t *testing.T, hosts int) *farCrawl {
 	t.Cleanup(func() { internet.Close() })
 	dir := t.TempDir()
 	w := &farCrawl{t: t, internet: internet, dir: filepath.Join(dir, "data"), list: filepath.Join(dir, "hosts.txt"),
-		asked: map[string][]int{}, told: map[string]bool{}, event: make(chan struct{}, 1), ready: make(chan struct{}, 1)}
+		asked: map[string][]int{}, told: map[string]bool{}, since: map[string]int{}, event: make(chan struct{}, 1), ready: make(chan struct{}, 1)}
 	for i := range hosts {
 		name := fmt.Sprintf("www.h%05d.test", i)
 		w.names = append(w.names, name)
@@ -195,6 +199,7 @@ func (w *farCrawl) begin(rate int, settings ...string) *life {
 	w.t.Helper()
 	w.mu.Lock()
 	w.life++
+	w.begun = append(w.begun, time.Now())
 	w.lines = map[string][]byte{}
 	l := &life{crawl: w, number: w.life}
 	w.mu.Unlock()
@@ -203,7 +208,7 @@ func (w *farCrawl) begin(rate int, settings ...string) *life {
 		l.command.Args = append(l.command.Args, "--set", s)
 	}
 	l.command.Args[0] = "gazetteer" // testscript.Main picks the program by its name
-	l.command.Env = append(os.Environ(), farNet+"="+w.internet.Address(), farRoot+"="+string(w.internet.RootPEM()), "GAZETTEER_LOG_LEVEL=error")
+	l.command.Env = append(append(os.Environ(), farNet+"="+w.internet.Address(), farRoot+"="+string(w.internet.RootPEM()), "GAZETTEER_LOG_LEVEL=error"), w.env...)
 	l.command.Stderr = &l.errors
 	out, err := l.command.StdoutPipe()
 	if err != nil {
@@ -227,7 +232,9 @@ func (w *farCrawl) read(r io.Reader) {
 		}
 		w.mu.Lock()
 		// One that waits, because too many kills met it, was told of as that.
-		w.told[result.Host] = w.told[result.Host] || result.State != crawler.Unvisited
+		if result.State != crawler.Unvisited && !w.told[result.Host] {
+			w.told[result.Host], w.since[result.Host] = true, w.life
+		}
 		w.lines[result.Host] = bytes.Clone(lines.Bytes())
 		w.mu.Unlock()
 		if result.State != crawler.Unvisited {
@@ -354,6 +361,27 @@ func (w *farCrawl) shortestGap() (gap time.Duration, host string) {
 		last[q.Host] = contact{q.Conn, q.Begun}
 	}
 	return gap, host
+}
+
+// checkAcknowledged checks that a host whose visit was acknowledged is not asked in a later life, for no
+// path: those that answered 404 have to be left alone for a day. Only the last batch before a kill, of
+// which nothing was acknowledged, is asked again.
+func (w *farCrawl) checkAcknowledged() {
+	w.t.Helper()
+	if len(w.since) == 0 {
+		w.t.Error("no visit was acknowledged")
+	}
+	missing := map[string]bool{} // paths that answered 404
+	for _, q := range w.internet.Requests() {
+		missing[q.Path] = missing[q.Path] || q.Status == http.StatusNotFound
+		life, told := w.since[q.Host]
+		if told && life < len(w.begun) && q.Begun.After(w.begun[life]) {
+			w.t.Errorf("%s%s was requested again after a kill, with status %d, although the visit was acknowledged", q.Host, q.Path, q.Status)
+		}
+	}
+	if !missing["/.well-known/agis.json"] {
+		w.t.Errorf("no path answered 404: %v", missing)
+	}
 }
 
 // again counts the hosts whose document was requested more than once: in all, and at most in the

@@ -98,25 +98,43 @@ func testProgram() int {
 		fmt.Fprintln(os.Stderr, err)
 		return exit.Data
 	}
-	if address := os.Getenv(farNet); address != "" {
-		return run(ctx, os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, farWorld(address, []byte(os.Getenv(farRoot))))
-	}
-	internet, err := fakenet.Open(fakenet.Options{})
+	world, closeWorld, err := openWorld()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return exit.Data
 	}
-	defer internet.Close()
+	defer closeWorld()
+	if file := os.Getenv(clockFile); file != "" {
+		world.Clock = func() time.Time { return time.Now().Add(readClock(file)) }
+	}
+	if text := os.Getenv(visitTimeout); text != "" {
+		if world.VisitTimeout, err = time.ParseDuration(text); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return exit.Usage
+		}
+	}
+	return run(ctx, os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, world)
+}
+
+// openWorld returns the small internet of this process, or the one of another process that the
+// environment names.
+func openWorld() (world server.Environment, close func() error, err error) {
+	if address := os.Getenv(farNet); address != "" {
+		return farWorld(address, []byte(os.Getenv(farRoot))), func() error { return nil }, nil
+	}
+	internet, err := fakenet.Open(fakenet.Options{})
+	if err != nil {
+		return world, nil, err
+	}
 	// A script may have its own host, with the files of a directory.
 	if host, dir, ok := strings.Cut(os.Getenv("FAKENET_SITE"), "="); ok {
 		internet.HandleFiles(host, dir)
 	}
-	world := server.Environment{Dial: internet.Dial, Roots: internet.Roots()}
-	if file := os.Getenv(clockFile); file != "" {
-		world.Clock = func() time.Time { return time.Now().Add(readClock(file)) }
-	}
-	return run(ctx, os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, world)
+	return server.Environment{Dial: internet.Dial, Roots: internet.Roots()}, internet.Close, nil
 }
+
+// visitTimeout is the environment variable with the longest visit of the crawler to one host.
+const visitTimeout = "VISIT_TIMEOUT"
 
 // clockFile is the environment variable that names a file with how far the clock of the program is
 // ahead of the real one, for example 192h; the clock follows the file while the program runs.

@@ -104,6 +104,13 @@ func (p *program) cli(args ...string) (string, int) {
 // ask sends a request and returns the status and the body of the answer.
 func (p *program) ask(method, path, body string, headers ...string) (int, string) {
 	p.t.Helper()
+	status, text, _ := p.send(method, path, body, headers...)
+	return status, text
+}
+
+// send is ask, and also returns the header of the answer.
+func (p *program) send(method, path, body string, headers ...string) (int, string, http.Header) {
+	p.t.Helper()
 	request, err := http.NewRequestWithContext(p.t.Context(), method, p.base+path, strings.NewReader(body))
 	if err != nil {
 		p.t.Fatal(err)
@@ -123,5 +130,5 @@ func (p *program) ask(method, path, body string, headers ...string) (int, string
 	if err != nil {
 		p.t.Fatalf("%s %s: %v", method, path, err)
 	}
-	return response.StatusCode, string(text)
+	return response.StatusCode, string(text), response.Header
 }

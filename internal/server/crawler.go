@@ -53,7 +53,7 @@ func newCrawler(h *Server, e Environment, observe func(crawler.Result)) (*crawle
 		HostInterval: crawlerInterval(c.HostInterval), DomainInterval: crawlerInterval(c.DomainInterval), AddressInterval: crawlerInterval(c.AddressInterval),
 		HostConcurrency: c.HostConcurrency, DomainConcurrency: c.DomainConcurrency, AddressConcurrency: c.AddressConcurrency, Networks: networks,
 		VerifyFullChains: c.VerifyFullChains, Formats: formats,
-		Timeout: time.Duration(c.Timeout), Grace: drainTimeout(h.Config),
+		Timeout: time.Duration(c.Timeout), SessionTimeout: e.VisitTimeout, Grace: drainTimeout(h.Config),
 		Observe: observe,
 	}
 	if e.Dial != nil {

@@ -19,6 +19,8 @@ type Environment struct {
 	// Clock returns the time that all rules with a duration use; nil means time.Now. Timers and the
 	// deadlines of connections use the real time.
 	Clock func() time.Time
+	// VisitTimeout is the longest visit of the crawler to one host; 0 means the crawler's default.
+	VisitTimeout time.Duration
 }
 
 // DialFunc connects to an address, as net.Dialer.DialContext does.
