@@ -77,6 +77,14 @@ func (x *Index) prepareWords(words []query.Word) []askedWord {
 	return asked
 }
 
+// askedWords returns the prepared words of the request.
+func (s *searcher) askedWords() []askedWord {
+	if s.asked == nil {
+		s.asked = s.index.prepareWords(s.request.Words)
+	}
+	return s.asked
+}
+
 // explainHit explains why an operation of a document matches, from the query's words and the
 // operation's own texts, without its verb. It is computed only for the shown hits.
 func (x *Index) explainHit(t *storedDocument, o *preparedOperation, words []askedWord) Why {

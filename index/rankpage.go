@@ -23,14 +23,14 @@ func (s *searcher) rankPage(ctx context.Context, found *view.MatchSet, p *page) 
 		}
 	}
 	limit := q.Offset + q.Limit
-	p.entries, p.more, p.total, err = s.rankFound(found, max(limit, s.comparedArguments(), narrowPlaces))
+	p.entries, p.more, p.total, err = s.rankFound(found, max(limit, s.comparedArguments(), siblingPlaces))
 	if err != nil {
 		return err
 	}
 	if err := s.preferArguments(p.entries); err != nil {
 		return err
 	}
-	if err := s.preferNarrower(ctx, p.entries); err != nil {
+	if err := s.orderSiblings(ctx, p.entries); err != nil {
 		return err
 	}
 	if len(p.entries) > limit {

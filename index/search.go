@@ -411,7 +411,7 @@ func (x *Index) readOperation(ctx context.Context, v *view.View, p view.EntryRef
 // version.
 func (s *searcher) readHits(ctx context.Context, entries []view.RankedEntry) ([]Hit, error) {
 	hits := make([]Hit, 0, len(entries))
-	s.asked = s.index.prepareWords(s.request.Words)
+	s.asked = s.askedWords()
 	if err := s.weighRequest(); err != nil {
 		return nil, err
 	}

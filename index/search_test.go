@@ -393,6 +393,33 @@ func TestNarrowerNameFirst(t *testing.T) {
 	}
 }
 
+// TestOperationsOfOneHost checks which of several operations of a host comes first, although the others
+// share more words with the request: one that ends what is to end, and not what contains it; one with the
+// verb of the request; one whose name has another word for what is wanted.
+func TestOperationsOfOneHost(t *testing.T) {
+	x, _ := indexed(t, agis("flags.test",
+		"REMOVE /project: Deletes a project with its environments and flags",
+		"REMOVE /flag: Deletes a flag in all environments",
+	), agis("library.test",
+		"BORROW /library/book: Borrows a book of the library",
+		"RENEW /loan: Renews the loan of a book or a film",
+	), agis("videos.test",
+		"RETRIEVE /video: Shows a video",
+		"RETRIEVE /video/captions: Shows the captions of a video",
+	))
+	for asked, want := range map[string]string{
+		"delete a flag from the project web": "flags.test REMOVE /flag",
+		"delete the project web":             "flags.test REMOVE /project",
+		"renew the library book I borrowed":  "library.test RENEW /loan",
+		"borrow a library book":              "library.test BORROW /library/book",
+		"subtitles for my video":             "videos.test RETRIEVE /video/captions",
+	} {
+		if got := named(search(t, x, query.Query{Words: asked})); len(got) == 0 || got[0] != want {
+			t.Errorf("%q: %q, want %s first", asked, got, want)
+		}
+	}
+}
+
 // TestQuotedValues checks that a text in quotes beside words is looked for word by word, and is a value
 // of the request if nothing near it has the text: an agent quotes the values of its request.
 func TestQuotedValues(t *testing.T) {

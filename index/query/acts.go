@@ -151,7 +151,7 @@ func (a *Act) readIdiom(e *expression, clause []string) {
 	a.Verb, a.Wanted = parseImperative(words)
 	a.Ends = endsSomething(words, 0)
 	if a.Object = ""; a.Ends {
-		a.Object = tokens.StemOf(objectOf(words[1:]))
+		a.Object = tokens.StemOf(ObjectOf(words[1:]))
 	}
 }
 
@@ -227,7 +227,7 @@ func actOf(polite, words []string, weights []float32) Act {
 	default:
 		act.Verb, act.Wanted = parseImperative(lower)
 		act.Question = act.Verb == "" && len(words) <= maxTopic && strings.HasSuffix(words[len(words)-1], "?")
-		if act.Verb == "" && act.Wanted == 0 && (slices.Contains(knownNouns, objectOf(lower)) || isTopic(lower)) {
+		if act.Verb == "" && act.Wanted == 0 && (slices.Contains(knownNouns, ObjectOf(lower)) || isTopic(lower)) {
 			act.Shows, act.Wanted = true, Reading // the status of my order
 		}
 		if act.Question && act.Wanted == 0 {
@@ -238,7 +238,7 @@ func actOf(polite, words []string, weights []float32) Act {
 		act.Verb, act.Wanted, act.Ends = "cancel", effect.End, true
 	}
 	if act.Ends {
-		act.Object = tokens.StemOf(objectOf(lower[1:]))
+		act.Object = tokens.StemOf(ObjectOf(lower[1:]))
 		act.All = slices.ContainsFunc(lower, func(w string) bool { return slices.Contains(allWords, w) })
 	}
 	if act.Wanted == 0 && act.Ends {
@@ -359,8 +359,8 @@ var allWords = strings.Fields("all every everything entire whole empty clear pur
 // prepositions end the object of a verb.
 var prepositions = strings.Fields("about after at before by for from in into of off on over since to under until with without that which who")
 
-// objectOf returns the last word of the noun phrase that words begin with.
-func objectOf(words []string) string {
+// ObjectOf returns the last word of the noun phrase that words begin with.
+func ObjectOf(words []string) string {
 	object := ""
 	for _, w := range words {
 		if slices.Contains(prepositions, w) && object != "" {
