@@ -431,3 +431,20 @@ func TestClientLeaves(t *testing.T) {
 	<-release
 	<-done
 }
+
+// A mistyped address and a method that belongs to the address below are answered with what was meant.
+func TestRefusalNamesTheMeantAddress(t *testing.T) {
+	h := newTestServer(t, options{})
+	for request, want := range map[string]string{
+		"GET /api/v1/serach":   "did you mean /api/v1/search?",
+		"GET /api/v1/xyz":      "the routes are listed in /openapi.json",
+		"POST /api/v1/agents":  "it takes GET, HEAD and OPTIONS; POST belongs to /api/v1/agents/register",
+		"DELETE /api/v1/verbs": "it takes GET, HEAD and OPTIONS",
+	} {
+		method, path, _ := strings.Cut(request, " ")
+		var p struct{ Help string }
+		if r := h.request(method, path, ""); json.Unmarshal(r.body, &p) != nil || !strings.HasPrefix(p.Help, want) || strings.Contains(want, "POST ") != strings.Contains(p.Help, "belongs to") {
+			t.Errorf("%s: help %q, want %q", request, p.Help, want)
+		}
+	}
+}

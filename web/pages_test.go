@@ -489,7 +489,7 @@ func TestAgentPageMarksClaims(t *testing.T) {
 		"Creator nameRistorante", "Missing Not shown, or not enough yet.", "Attestationsnone by an agent of a domain", "in use, first seen 2 days ago", "in use from 2 months ago until 2 days ago, then replaced by rotation",
 		"possession: shown by a signed statement", "Requested an hour ago for the key z6Mk", "takes effect in 2 days", "hotel.test claimed, not proved yet",
 		"AskedTXT _gazetteer.ristorante.test at 192.0.2.53:53", "Gotanother line", "Problemno value names the agent", "looked at a minute ago no request was sent",
-		"names this agent", "the current key, and no other", "it answered 400 to an empty envelope, an hour ago",
+		"gazetteer send alice --offer \"…\" --seal or over HTTP", "names this agent", "the current key, and no other", "it answered 400 to an empty envelope, an hour ago",
 		"1 active attestation about Alice", "safety review Concierge", "revoked a minute ago", "it closes a ring", "Key rotated", "Changed: endpoints and documentation",
 	} {
 		if !strings.Contains(text, want) && !strings.Contains(attributes(page), want) {
@@ -1198,5 +1198,16 @@ func TestUncheckedInboxIsNamedOnce(t *testing.T) {
 	}
 	if strings.Count(found, "http://127.0.0.1:8080") != 1 || !strings.Contains(found, "not checked: only https inboxes are") {
 		t.Errorf("the inbox is shown as %q", found)
+	}
+}
+
+// The page of a rule leads to the hosts that break it, which the census counts for errors and warnings.
+func TestRulePageLeadsToItsHosts(t *testing.T) {
+	h := engine(t, sample{word: plainWord})
+	for code, want := range map[string]bool{"AI418": true, "AI903": true, "AI805": false} {
+		page := get(t, h, "/rules/"+code)
+		if got := strings.Contains(page.Body.String(), `href="/census/hosts?figure=rule:`+code+`"`); page.Code != http.StatusOK || got != want {
+			t.Errorf("%s: %d, a link to its hosts: %v", code, page.Code, got)
+		}
 	}
 }

@@ -108,6 +108,7 @@ type ruleView struct {
 	Severity string
 	Basis    string
 	Source   []sourcePart
+	Counted  bool // the census counts the hosts that break it
 }
 
 // bases describes the basis of a rule.
@@ -144,6 +145,7 @@ func (p *Pages) rulePage(c *gin.Context) (frame.WebPage, error) {
 	v := ruleView{
 		RuleView: r, Title: frame.TitleOf(r.Name), Tone: r.Severity.String(),
 		Severity: weights[r.Severity], Basis: bases[r.Basis], Source: sourceParts(r.Section),
+		Counted: r.Severity != protocol.Info, // the census counts errors and warnings
 	}
 	return frame.WebPage{Name: "rule", Title: r.Code + ": " + v.Title, Body: v}, nil
 }

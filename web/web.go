@@ -14,8 +14,8 @@ import (
 	"embed"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"net/netip"
+	"net/url"
 	"sync/atomic"
 	"time"
 
@@ -175,9 +175,11 @@ func (p *Pages) Mount(e *gin.Engine) {
 		"/favicon.ico":                         p.RedirectToIcon,
 		"/help":                                redirectTo("/help/search"),
 		"/api":                                 redirectTo("/docs"),
-		"/search":                              func(c *gin.Context) { c.Redirect(http.StatusFound, (&url.URL{Path: "/", RawQuery: c.Request.URL.RawQuery}).String()) },
-		"/register":                            redirectTo("/agents#register"),
-		"/agents/register":                     redirectTo("/agents#register"),
+		"/search": func(c *gin.Context) {
+			c.Redirect(http.StatusFound, (&url.URL{Path: "/", RawQuery: c.Request.URL.RawQuery}).String())
+		},
+		"/register":        redirectTo("/agents#register"),
+		"/agents/register": redirectTo("/agents#register"),
 	} {
 		e.GET(path, h)
 		e.HEAD(path, h)

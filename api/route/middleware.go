@@ -17,6 +17,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"gazetteer/internal/nearest"
 	"gazetteer/limit"
 	"gazetteer/relay/relayhttp"
 )
@@ -249,7 +250,11 @@ func (a *Mux) answerNoRoute(c *gin.Context) {
 		a.notFound(c)
 		return
 	}
-	a.sendError(c, NewProblem(problemNoRoute, "nothing is served at this address", "the routes are listed in /openapi.json"))
+	help := "the routes are listed in /openapi.json"
+	if question := nearest.Question(c.Request.URL.Path, slices.Sorted(maps.Keys(a.Fixed))); question != "" {
+		help = question + " " + help
+	}
+	a.sendError(c, NewProblem(problemNoRoute, "nothing is served at this address", help))
 }
 
 // answerNoMethod answers methods that an address does not accept. Gin has put the accepted ones
@@ -273,6 +278,19 @@ func (a *Mux) restrictFixedPaths(c *gin.Context) {
 	c.Abort()
 }
 
+// fixedBelow returns the addresses directly below a path that take the method and have no variable part:
+// POST /api/v1/agents may mean /api/v1/agents/register.
+func (a *Mux) fixedBelow(path, method string) []string {
+	var below []string
+	for address, methods := range a.Fixed {
+		if rest, ok := strings.CutPrefix(address, path+"/"); ok && rest != "" && !strings.Contains(rest, "/") && slices.Contains(methods, method) {
+			below = append(below, address)
+		}
+	}
+	slices.Sort(below)
+	return below
+}
+
 // answerOtherMethod answers a method that is not accepted.
 func (a *Mux) answerOtherMethod(c *gin.Context, allowed []string) {
 	h := c.Writer.Header()
@@ -280,7 +298,11 @@ func (a *Mux) answerOtherMethod(c *gin.Context, allowed []string) {
 	slices.Sort(allowed)
 	h.Set("Allow", strings.Join(allowed, ", "))
 	if c.Request.Method != http.MethodOptions {
-		a.sendError(c, NewProblem(wrongMethod, "the address does not support the method "+logMethod(c.Request.Method), "it takes "+JoinWords(allowed)))
+		help := "it takes " + JoinWords(allowed)
+		if below := a.fixedBelow(c.Request.URL.Path, c.Request.Method); len(below) > 0 {
+			help += "; " + c.Request.Method + " belongs to " + JoinWords(below)
+		}
+		a.sendError(c, NewProblem(wrongMethod, "the address does not support the method "+logMethod(c.Request.Method), help))
 		return
 	}
 	wanted := c.GetHeader("Access-Control-Request-Method")

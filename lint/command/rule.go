@@ -10,21 +10,25 @@ import (
 	"gazetteer/protocol"
 )
 
-// explainRule prints a rule.
+// explainRule prints a rule, or a line for each rule of a list: all, or those that begin with the letters
+// of a draft.
 func (v *validateRun) explainRule(code string) error {
-	if strings.EqualFold(code, "all") {
-		for _, r := range lint.Rules() {
+	if r, ok := lint.Rule(code); ok {
+		return v.explainOne(r, true)
+	}
+	found := false
+	for _, r := range lint.Rules() {
+		if strings.EqualFold(code, "all") || strings.EqualFold(code, strings.TrimRight(r.Code, "0123456789")) {
+			found = true
 			if err := v.explainOne(r, false); err != nil {
 				return err
 			}
 		}
-		return nil
 	}
-	r, ok := lint.Rule(code)
-	if !ok {
-		return usageErrorf("no rule has the code %s; codes look like AI418, AGIS302 or WK104\nall of them: %s validate --rule all", code, v.Program)
+	if !found {
+		return usageErrorf("no rule has the code %s; codes look like AI418, AGIS302 or WK104\nthose of one draft: %s validate --rule AI; all of them: --rule all", code, v.Program)
 	}
-	return v.explainOne(r, true)
+	return nil
 }
 
 func (v *validateRun) explainOne(r protocol.Rule, whole bool) error {
