@@ -33,6 +33,9 @@ type Options struct {
 	At time.Time
 	// Dir is the folder, which must not exist.
 	Dir string
+	// Describe returns a table with words for people in place of codes, for the pages and plots of the
+	// folder; the files of figures keep the codes. It may be nil.
+	Describe func(Table) Table
 	// Progress is called from time to time with the progress. It may be nil.
 	Progress func(Progress)
 }
@@ -114,9 +117,12 @@ func Write(ctx context.Context, o Options) (r Result, err error) {
 			err = errors.Join(err, os.RemoveAll(partial))
 		}
 	}()
-	w := &folderWriter{dir: partial, at: o.At.UTC(), progress: o.Progress, sums: map[string]string{}}
+	w := &folderWriter{dir: partial, at: o.At.UTC(), describe: o.Describe, progress: o.Progress, sums: map[string]string{}}
 	if w.progress == nil {
 		w.progress = func(Progress) {}
+	}
+	if w.describe == nil {
+		w.describe = func(t Table) Table { return t }
 	}
 	figures, err := w.writeData(ctx, o.Store)
 	if err != nil {
@@ -138,6 +144,7 @@ func Write(ctx context.Context, o Options) (r Result, err error) {
 type folderWriter struct {
 	dir      string
 	at       time.Time
+	describe func(Table) Table
 	progress func(Progress)
 	sums     map[string]string // SHA-256 in hex, by name with slashes
 	bytes    int64
@@ -274,12 +281,14 @@ func (w *folderWriter) writeReport(f *Figures) error {
 	if err := makePublicDir(filepath.Join(w.dir, "plots")); err != nil {
 		return err
 	}
+	var described, onPage []Table
 	for _, t := range tables {
 		if err := w.writeTable(t); err != nil {
 			return err
 		}
-		if t.Chart != nil {
-			if err := w.writeFile("plots/"+t.Name+".svg", t.Chart.File()); err != nil {
+		described, onPage = append(described, w.describe(t)), append(onPage, w.describe(t.OnPage()))
+		if chart := described[len(described)-1].Chart; chart != nil {
+			if err := w.writeFile("plots/"+t.Name+".svg", chart.File()); err != nil {
 				return err
 			}
 		}
@@ -287,12 +296,12 @@ func (w *folderWriter) writeReport(f *Figures) error {
 	if err := w.writeSeries(f); err != nil {
 		return err
 	}
-	html, err := renderHTML(f, tables)
+	html, err := renderHTML(f, onPage)
 	if err != nil {
 		return err
 	}
 	for _, file := range []struct{ name, text string }{
-		{"census.md", renderMarkdown(f, tables)}, {"census.html", html}, {"METHOD.md", renderMethod(f, tables)}, {"LICENSE", dataLicense},
+		{"census.md", renderMarkdown(f, described)}, {"census.html", html}, {"METHOD.md", renderMethod(f, tables)}, {"LICENSE", dataLicense},
 	} {
 		if err := w.writeFile(file.name, file.text); err != nil {
 			return err

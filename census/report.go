@@ -27,7 +27,7 @@ var markdownEscapes = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_",
 
 // sampleRows returns the rows that a page shows: the first, or an even choice of a table over time.
 func sampleRows(t Table) []Row {
-	if len(t.Rows) <= shownRows || t.Columns[0] != "date" {
+	if len(t.Rows) <= shownRows || !strings.EqualFold(t.Columns[0], "date") {
 		return t.Rows[:min(len(t.Rows), shownRows)]
 	}
 	every := (len(t.Rows) + shownRows - 1) / shownRows
@@ -130,10 +130,7 @@ func renderHTML(f *Figures, tables []Table) (string, error) {
 		Title, History string
 		Style          template.CSS
 		Tables         []Table
-	}{titleOf(f), describeHistory(f), template.CSS(htmlStyle), nil}
-	for _, t := range tables {
-		data.Tables = append(data.Tables, t.OnPage())
-	}
+	}{titleOf(f), describeHistory(f), template.CSS(htmlStyle), tables}
 	var b strings.Builder
 	err := htmlPage.Execute(&b, data)
 	return b.String(), err

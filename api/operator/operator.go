@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"gazetteer/api/route"
+	"gazetteer/census"
 	"gazetteer/crawler"
 	"gazetteer/fetch"
 	"gazetteer/registry/audit"
@@ -40,6 +41,9 @@ type Options struct {
 	// that it waits for now.
 	CompactViews func(ctx context.Context) ([]Uncompacted, error)
 	AwaitedParts func() []Uncompacted
+	// DescribeTable puts words for people into the tables of a census, see [census.Options]. It may be
+	// nil.
+	DescribeTable func(census.Table) census.Table
 }
 
 // Operator serves the routes that change how this server runs.

@@ -55,7 +55,7 @@ Exit codes: 0 done, 1 not found or findings, 2 usage, 3 network or server,
 	flags.StringVar(&a.DataDir, "data-dir", "", "data directory (over data_dir of the configuration)")
 	flags.StringVar(&a.Server, "server", "", "address of a running server, for example http://127.0.0.1:8080")
 	flags.StringArrayVar(&a.Settings, "set", nil, "set one key of the configuration, for example crawler.workers=8")
-	cli.SpanVar(flags, &a.Timeout, "timeout", time.Minute, "longest pause in the answer of a server elsewhere; the whole answer may take ten times as long; 0: no limit")
+	cli.SpanVar(flags, &a.Timeout, "timeout", time.Minute, "longest pause in the answer of a server elsewhere; the whole answer may take ten times as long; 0, and the default of backup, census and compact: no limit")
 	flags.BoolVar(&a.JSON, "json", false, "write JSON")
 	root.SetVersionTemplate(version.Read().Describe("gazetteer"))
 	root.Flags().BoolP("version", "v", false, "print the version, the commit and the date")

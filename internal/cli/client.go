@@ -418,6 +418,14 @@ func (c *Client) Send(request *http.Request, also ...int) (*http.Response, error
 	return nil, refusalError(response, raw)
 }
 
+// Unlimited returns a client that waits for an answer without limit, for work that takes as long as the
+// data is large.
+func (c *Client) Unlimited() *Client {
+	unlimited := *c
+	unlimited.silence = 0
+	return &unlimited
+}
+
 // Do sends a request. Its errors have an exit code. It stops waiting if the server sends nothing
 // for the time of --timeout, also in the middle of an answer.
 func (c *Client) Do(request *http.Request) (*http.Response, error) {

@@ -21,6 +21,7 @@ import (
 	"gazetteer/limit"
 	"gazetteer/registry/audit"
 	"gazetteer/web"
+	"gazetteer/web/censuspages"
 	"gazetteer/web/crawlerpages"
 	"gazetteer/web/docpages"
 	"gazetteer/web/frame"
@@ -64,7 +65,7 @@ func (h *Server) openAPI(e Environment) error {
 			TrustedProxies: h.Config.API.TrustedProxies, Now: e.Now, Limits: limits, Panics: &h.panics,
 		},
 		ClockJumps: h.clock.Jumps,
-		Operator:   operator.Options{Add: h.Crawler.Add, Crawl: h.crawlAndIndex, Horizon: time.Duration(h.Config.Store.Horizon), Backup: h.writeBackup, CompactViews: h.compactViews, AwaitedParts: h.listAwaited},
+		Operator:   operator.Options{Add: h.Crawler.Add, Crawl: h.crawlAndIndex, Horizon: time.Duration(h.Config.Store.Horizon), Backup: h.writeBackup, CompactViews: h.compactViews, DescribeTable: censuspages.DescribeTable, AwaitedParts: h.listAwaited},
 		Anchored:   h.newestAnchor, Relay: h.relayHTTP, Tools: h.tools, ToolsHTTP: h.toolsHTTP,
 	}
 	options.LogLock, options.Witnesses, options.ResumeSigning = h.logLock(), h.witnesses.Status, h.resumeSigning

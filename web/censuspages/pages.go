@@ -133,8 +133,11 @@ func (p *Pages) newCensusView(s *census.Stats) censusView {
 		if view.OverTime && len(t.Rows) < 2 {
 			continue // one date shows no development
 		}
-		words, drawing := describeTable(t)
-		view.SVG, view.Columns = drawing, words.Columns
+		words := DescribeTable(t)
+		view.Columns = words.Columns
+		if words.Chart != nil {
+			view.SVG = words.Chart.SVG()
+		}
 		for i := range min(len(t.Rows), shownRows) {
 			if view.OverTime { // the newest weeks
 				i = len(t.Rows) - 1 - i

@@ -1,7 +1,6 @@
 package censuspages
 
 import (
-	"html/template"
 	"strconv"
 	"strings"
 
@@ -9,6 +8,7 @@ import (
 	"gazetteer/conformance"
 	"gazetteer/fetch"
 	"gazetteer/lint"
+	"gazetteer/lint/format"
 	"gazetteer/web/agentpages"
 	"gazetteer/web/frame"
 	"gazetteer/web/plot"
@@ -158,9 +158,9 @@ var closedFamilies = map[string]string{
 // maxDrawn is the number of bars of a drawing.
 const maxDrawn = 20
 
-// describeTable returns a table with words for people in place of the values of a closed family, and
-// its drawing.
-func describeTable(t census.Table) (census.Table, template.HTML) {
+// DescribeTable returns a table with words for people in place of the values of a closed family, also
+// in its drawing. Columns of the table that a page leaves out must be left out before.
+func DescribeTable(t census.Table) census.Table {
 	family, closed := closedFamilies[t.Name]
 	words := t
 	if t.Columns[0] == "date" {
@@ -168,12 +168,12 @@ func describeTable(t census.Table) (census.Table, template.HTML) {
 		var legend []string
 		for i, name := range words.Columns[1:] {
 			words.Columns[i+1] = describeFigure(family, name)
-			legend = append(legend, ">"+strings.TrimSuffix(name, "=yes")+"<", ">"+words.Columns[i+1]+"<")
+			legend = append(legend, strings.TrimSuffix(name, "=yes"), words.Columns[i+1])
 		}
-		if t.Chart == nil {
-			return words, ""
+		if t.Chart != nil {
+			words.Chart = t.Chart.WithNames(legend...)
 		}
-		return words, template.HTML(strings.NewReplacer(legend...).Replace(string(t.Chart.SVG())))
+		return words
 	}
 	words.Rows = make([]census.Row, len(t.Rows))
 	var bars []plot.Bar
@@ -184,14 +184,11 @@ func describeTable(t census.Table) (census.Table, template.HTML) {
 			bars = append(bars, missingBars(family, t.Rows[i-1].Cells[0], row.Cells[0])...)
 		}
 		if n, err := strconv.Atoi(row.Cells[1]); err == nil && len(bars) < maxDrawn {
-			bars = append(bars, plot.Bar{Label: label, Value: float64(n)})
+			bars = append(bars, plot.Bar{Label: format.Visible(label), Value: float64(n)})
 		}
 	}
-	switch {
-	case t.Chart == nil:
-		return words, ""
-	case !closed || t.Name == "changes": // that draws shares, under names of formats
-		return words, t.Chart.SVG()
+	if t.Chart != nil && closed && t.Name != "changes" { // that draws shares, under names of formats
+		words.Chart = plot.NewBars(t.Title, t.Columns[0], t.Columns[1], bars)
 	}
-	return words, plot.NewBars(t.Title, t.Columns[0], t.Columns[1], bars).SVG()
+	return words
 }

@@ -38,6 +38,18 @@ func (c *Chart) File() string {
 		c.width, c.height+30, c.width, c.height+30, html.EscapeString(c.Title), html.EscapeString(c.Says), ChartStyle, html.EscapeString(c.Title), c.body)
 }
 
+// WithNames returns the chart with other names of its lines in the legend: each pair is an old name and
+// a new one.
+func (c *Chart) WithNames(pairs ...string) *Chart {
+	var quoted []string
+	for _, name := range pairs {
+		quoted = append(quoted, ">"+html.EscapeString(name)+"<")
+	}
+	named := *c
+	named.body = strings.NewReplacer(quoted...).Replace(c.body)
+	return &named
+}
+
 // ChartStyle is a style sheet for charts: readable on light and dark backgrounds, and in print
 // without colors, where the dashes distinguish the lines.
 const ChartStyle = `

@@ -58,7 +58,7 @@ again. The backup contains private keys: keep it as safe as the data directory.`
 			} else if parent := filepath.Dir(dir); a.Server == "" && !cli.FileExists(parent) {
 				return exit.Usagef("there is no directory %s: make it, or mount its disk", parent)
 			}
-			return a.withOperator(c.Context(), func(server *cli.Client) error {
+			return a.withUnlimitedOperator(c, func(server *cli.Client) error {
 				r, err := a.requestBackup(c.Context(), server, dir)
 				switch {
 				case err != nil:
@@ -113,9 +113,17 @@ func (a *verbs) requestBackup(ctx context.Context, server *cli.Client, dir strin
 	return *last.Result, nil
 }
 
+// describeBytes writes a size: in kB below a megabyte, and in MB.
+func describeBytes(n int64) string {
+	if n < 1e6 {
+		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
+	}
+	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+}
+
 func describeBackup(r operator.BackupResult) string {
-	text := fmt.Sprintf("%s with %.1f MB: the store up to write %d, and %s of the transparency log; it took %.1f s",
-		cli.Plural(r.Files, "file"), float64(r.Bytes)/1e6, r.Seq, cli.Plural(int(r.Leaves), "leaf"), r.TookMS/1000)
+	text := fmt.Sprintf("%s with %s: the store up to write %d, and %s of the transparency log; it took %.1f s",
+		cli.Plural(r.Files, "file"), describeBytes(r.Bytes), r.Seq, cli.Plural(int(r.Leaves), "leaf"), r.TookMS/1000)
 	if r.Undeclared > 0 {
 		text += "; " + cli.DescribeUndeclared(r.Undeclared)
 	}

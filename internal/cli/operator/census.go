@@ -47,7 +47,7 @@ crawls. The command creates the whole folder or none.`,
 			if at != "" {
 				query.Set("at", at)
 			}
-			return a.withOperator(c.Context(), func(server *cli.Client) error {
+			return a.withUnlimitedOperator(c, func(server *cli.Client) error {
 				return a.printCensus(c.Context(), server, "/admin/census?"+query.Encode())
 			})
 		},
@@ -106,7 +106,7 @@ func describeCensus(r census.Result) string {
 	if r.Hosts == 0 {
 		return fmt.Sprintf("%s: the census of %s, when no host was known: every figure is 0", r.Dir, census.DescribeDate(r.At))
 	}
-	return fmt.Sprintf("%s: the census of %s, with %s, %s and %s, in %s of %.1f MB; it took %.1f s",
+	return fmt.Sprintf("%s: the census of %s, with %s, %s and %s, in %s of %s; it took %.1f s",
 		r.Dir, census.DescribeDate(r.At), cli.Plural(r.Hosts, "host"), cli.Plural(r.Services, "service"), cli.Plural(r.Documents, "document"),
-		cli.Plural(r.Files, "file"), float64(r.Bytes)/1e6, r.TookMS/1000)
+		cli.Plural(r.Files, "file"), describeBytes(r.Bytes), r.TookMS/1000)
 }

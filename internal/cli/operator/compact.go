@@ -43,7 +43,7 @@ store.horizon is rebuilt. With --keep 0s all deletions are dropped.`,
 			if c.Flags().Changed("keep") {
 				path += "?keep=" + url.QueryEscape(keep.String())
 			}
-			return a.withOperator(c.Context(), func(server *cli.Client) error {
+			return a.withUnlimitedOperator(c, func(server *cli.Client) error {
 				var r operator.CompactResult
 				stop := a.printAwaitedParts(c.Context(), server)
 				raw, err := server.SendJSON(c.Context(), http.MethodPost, path, nil, nil, &r)
@@ -54,8 +54,8 @@ store.horizon is rebuilt. With --keep 0s all deletions are dropped.`,
 				if a.JSON {
 					return errors.Join(cli.WriteJSONText(a.Out, raw), describeLeft(r.Left))
 				}
-				_, err = fmt.Fprintf(a.Out, "%s dropped; the store had %.1f MB and has %.1f MB; it took %.1f s, and writes waited for %.0f ms\n",
-					cli.Plural(r.Forgotten, "deletion"), float64(r.BytesBefore)/1e6, float64(r.BytesAfter)/1e6, r.TookMS/1000, r.PauseMS)
+				_, err = fmt.Fprintf(a.Out, "%s dropped; the store had %s and has %s; it took %.1f s, and writes waited for %.0f ms\n",
+					cli.Plural(r.Forgotten, "deletion"), describeBytes(r.BytesBefore), describeBytes(r.BytesAfter), r.TookMS/1000, r.PauseMS)
 				return errors.Join(err, describeLeft(r.Left))
 			})
 		},
