@@ -116,11 +116,7 @@ func viewResult(j answer.ValidationResult) ResultView {
 // helpWithoutCommand returns the help of a finding, which is written for the command, for those who do
 // not run it.
 func helpWithoutCommand(help string) string {
-	help = strings.Replace(help, "name it with --as ", "name it with the parameter as: ", 1)
-	for _, separator := range []string{"; ", ": "} {
-		help, _, _ = strings.Cut(help, separator+"gazetteer validate --fix does it")
-	}
-	return help
+	return strings.Replace(help, "name it with --as ", "name it with the parameter as: ", 1)
 }
 
 // addressIn reads a body that is only {"url": "…"}, which is not a document of any kind.

@@ -362,9 +362,9 @@ func describeMistake(text []byte, offset int, message string) string {
 // if the message says it all.
 func DescribeJSONRepair(message string) string {
 	for _, m := range []struct{ part, help string }{
-		{noComments, "remove the comment: gazetteer validate --fix does it"},
-		{trailingComma, "remove the comma: gazetteer validate --fix does it"},
-		{doubleQuotes, "write double quotes: gazetteer validate --fix does it where single quotes are used"},
+		{noComments, "remove the comment"},
+		{trailingComma, "remove the comma"},
+		{doubleQuotes, "write double quotes"},
 		{missingComma, `separate the two with a comma; a quotation mark inside a string is written \"`},
 		{endsEarly, "publish the whole text: it was cut off, or a quotation mark or closing bracket is missing"},
 	} {

@@ -2,7 +2,11 @@ package protocol
 
 import (
 	"strconv"
+	"strings"
+	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // quoteLimit is the number of characters of a foreign text that a message quotes.
@@ -36,4 +40,24 @@ func ControlRune(s string) (rune, bool) {
 		}
 	}
 	return 0, false
+}
+
+// plainLetters are the letters that are no ASCII letter with a mark.
+var plainLetters = strings.NewReplacer("ß", "ss", "æ", "ae", "œ", "oe", "ø", "o", "đ", "d", "ł", "l", "ı", "i", "Æ", "AE", "Œ", "OE", "Ø", "O", "Đ", "D", "Ł", "L")
+
+// WithoutMarks returns a text in ASCII if its letters are those of ASCII with marks: habitación becomes
+// habitacion. It returns a text in another script unchanged.
+func WithoutMarks(text string) string {
+	plain := strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Mn, r) {
+			return -1
+		}
+		return r
+	}, norm.NFKD.String(plainLetters.Replace(text)))
+	for i := range len(plain) {
+		if plain[i] > unicode.MaxASCII {
+			return text
+		}
+	}
+	return plain
 }

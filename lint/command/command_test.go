@@ -341,6 +341,32 @@ func TestTypedAnswers(t *testing.T) {
 	}
 }
 
+// TestAnswersWithMarks checks that answers in Spanish give names that the drafts allow.
+func TestAnswersWithMarks(t *testing.T) {
+	for format, want := range map[string][]string{
+		"ai":   {`"id": "reservar_habitacion"`, `"huespedes": "integer, optional"`, `"endpoint": "/habitacion"`, "Reserva una habitación"},
+		"agis": {"path: /habitacion", "huespedes:", "Reserva una habitación"},
+	} {
+		answers := []string{"Panadería", "Pan y habitaciones en Cádiz", "www.example.com", "reservar", "habitación", "Reserva una habitación para unas noches", "huéspedes?: integer", "número", "", "", "", "", "", ""}
+		if format == "agis" {
+			answers = append(answers[:8], "La habitación está reservada", "", "sin_habitación", "", "hospitality")
+		}
+		dir := t.TempDir()
+		if code, _, complaints := run(t, strings.Join(answers, "\n")+"\n", nil, "init", "--format", format, "--dir", dir); code != 0 {
+			t.Fatal(complaints)
+		}
+		text, err := os.ReadFile(filepath.Join(dir, map[string]string{"ai": "ai.json", "agis": "agis.yaml"}[format]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range want {
+			if !strings.Contains(string(text), part) {
+				t.Errorf("%s has no %s:\n%s", format, part, text)
+			}
+		}
+	}
+}
+
 // TestUnreadableInput checks that convert, diff and a repair say what is wrong with a text and
 // nothing else, and name the repair if there is one.
 func TestUnreadableInput(t *testing.T) {

@@ -62,7 +62,7 @@ func parseFields(answer string) ([]field, []protocol.Finding) {
 	seen := map[string]bool{}
 	for part := range strings.SplitSeq(answer, ",") {
 		name, typ, _ := strings.Cut(part, ":")
-		name, typ = strings.TrimSpace(name), strings.ToLower(strings.TrimSpace(typ))
+		name, typ = protocol.WithoutMarks(strings.TrimSpace(name)), strings.ToLower(strings.TrimSpace(typ))
 		if name == "" && typ == "" {
 			continue
 		}
@@ -161,7 +161,7 @@ func (s *draft) aiTree() *protocol.Node {
 func (o operation) buildCapability() *protocol.Node {
 	noun := splitWords(cmp.Or(o.noun, blank.noun))
 	n := tree.Object(
-		"id", strings.ToLower(strings.Join(append(splitWords(cmp.Or(o.verb, blank.verb)), noun...), "_")),
+		"id", protocol.WithoutMarks(strings.Join(append(splitWords(cmp.Or(o.verb, blank.verb)), noun...), "_")),
 		"description", cmp.Or(o.intent, blank.intent),
 		"endpoint", cmp.Or(o.path, "/"+pathSegment(cmp.Or(o.noun, blank.noun))),
 		"method", cmp.Or(o.method, "POST"),
@@ -178,7 +178,7 @@ func (o operation) buildCapability() *protocol.Node {
 		for _, f := range o.outputs {
 			names = append(names, f.name)
 		}
-		tree.Put(n, "returns", tree.String(strings.Join(noun, "_")+" {"+strings.Join(names, ", ")+"}"))
+		tree.Put(n, "returns", tree.String(protocol.WithoutMarks(strings.Join(noun, "_"))+" {"+strings.Join(names, ", ")+"}"))
 	}
 	return n
 }
@@ -339,7 +339,9 @@ func splitWords(phrase string) []string {
 }
 
 // pathSegment returns a phrase as a path segment.
-func pathSegment(phrase string) string { return strings.Join(splitWords(phrase), "-") }
+func pathSegment(phrase string) string {
+	return protocol.WithoutMarks(strings.Join(splitWords(phrase), "-"))
+}
 
 // nameToWords returns a name as words: "No table free" for "no_table_free".
 func nameToWords(name string) string {

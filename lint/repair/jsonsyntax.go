@@ -140,6 +140,9 @@ func groupFaults(faults []SyntaxFault) [][]SyntaxFault {
 	return out
 }
 
+// syntaxHelp says how to correct a fault.
+var syntaxHelp = map[string]string{trailingComma: "remove the comma", comment: "remove the comment", singleQuotes: "write double quotes"}
+
 // syntaxFinding returns the finding about faults of one kind.
 func syntaxFinding(text []byte, base protocol.Finding, kind []SyntaxFault) protocol.Finding {
 	f := base
@@ -148,7 +151,7 @@ func syntaxFinding(text []byte, base protocol.Finding, kind []SyntaxFault) proto
 	if len(kind) > 1 {
 		f.Message += fmt.Sprintf(" (the first of %d)", len(kind))
 	}
-	f.Help = "remove trailing commas and comments, and write double quotes; gazetteer validate --fix does it"
+	f.Help = syntaxHelp[kind[0].Name]
 	return f
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"gazetteer/protocol"
 	"gazetteer/protocol/english"
@@ -76,6 +77,37 @@ func idFault(text string) string {
 	return "does not begin with a letter"
 }
 
+// maxID is the highest number of characters of an id.
+const maxID = 64
+
+// suggestID returns "did you mean find_note? " for findNote, Find-Note and the like, and "" for a text
+// that no id is clearly meant by.
+func suggestID(text string) string {
+	if len(text) > maxID {
+		return ""
+	}
+	var id strings.Builder
+	gap, small := false, false
+	for _, r := range protocol.WithoutMarks(text) {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r >= 'A' && r <= 'Z':
+			if id.Len() > 0 && (gap || small && unicode.IsUpper(r)) {
+				id.WriteByte('_')
+			}
+			id.WriteRune(unicode.ToLower(r))
+			gap, small = false, !unicode.IsUpper(r)
+		case r < unicode.MaxASCII:
+			gap = true
+		default:
+			return ""
+		}
+	}
+	if !isID(id.String()) {
+		return ""
+	}
+	return "did you mean " + id.String() + "? "
+}
+
 func (c *checker) readID(parent *protocol.Node, seen map[string]bool) string {
 	n := parent.Member("id")
 	const help = "use lower-case letters, digits and underscores, a letter first, at most 64 characters"
@@ -88,9 +120,9 @@ func (c *checker) readID(parent *protocol.Node, seen map[string]bool) string {
 		return ""
 	}
 	if !isID(n.Text) {
-		c.Add("AI404", n, "the id "+protocol.Quote(n.Text)+" "+idFault(n.Text), help)
+		c.Add("AI404", n, "the id "+protocol.Quote(n.Text)+" "+idFault(n.Text), suggestID(n.Text)+help)
 	}
-	if l := protocol.Length(n.Text); l > 64 {
+	if l := protocol.Length(n.Text); l > maxID {
 		c.Add("AI405", n, fmt.Sprintf("the id has %d characters, more than 64", l), help)
 	}
 	if seen[n.Text] {
@@ -201,7 +233,7 @@ func (c *checker) checkAbsoluteEndpoint(n *protocol.Node, u *url.URL) {
 		if c.credentials {
 			what += ", and the caller's credentials are sent along for anybody to read"
 		}
-		c.Add("AI903", n, what, "serve it over https and say so")
+		c.Add("AI903", n, what, "serve it over https, and begin its address with https://")
 	}
 	if isPrivateHost(u.Hostname()) {
 		c.Add("AI906", n, "the endpoint's host "+protocol.Quote(u.Hostname())+" is on a private network", "use a host that callers can reach")
@@ -246,13 +278,20 @@ func (c *checker) readMethod(parent *protocol.Node) string {
 		c.Add("AI417", n, "method is "+describeKind(n.Kind)+", not a string", help)
 		return ""
 	}
-	switch n.Text {
-	case "GET", "POST", "PUT", "DELETE", "PATCH":
+	if slices.Contains(methods, n.Text) {
 		return n.Text
 	}
-	c.Add("AI418", n, "the method "+protocol.Quote(n.Text)+" is not one of the five of the draft", help)
+	meant := ""
+	// FETCH resembles PATCH and does not mean it.
+	if near := english.NearName(strings.TrimSpace(n.Text), methods); near != "" && strings.EqualFold(strings.TrimSpace(n.Text)[:1], near[:1]) {
+		meant = "did you mean " + near + "? "
+	}
+	c.Add("AI418", n, "the method "+protocol.Quote(n.Text)+" is not one of the five of the draft", meant+help)
 	return n.Text
 }
+
+// methods are the methods of the draft (§3.3).
+var methods = []string{"GET", "POST", "PUT", "DELETE", "PATCH"}
 
 func (c *checker) readParams(n *protocol.Node) []NamedParam {
 	if n == nil {

@@ -548,6 +548,30 @@ func TestLanguagesAreSuggested(t *testing.T) {
 	}
 }
 
+func TestIDsAndMethodsAreSuggested(t *testing.T) {
+	for _, c := range []struct{ old, new, code, help string }{
+		{`"find_note"`, `"find-note"`, "AI404", "did you mean find_note? use lower-case"},
+		{`"find_note"`, `"FindNote"`, "AI404", "did you mean find_note? use lower-case"},
+		{`"find_note"`, `"reservar habitación"`, "AI404", "did you mean reservar_habitacion? use lower-case"},
+		{`"find_note"`, `"部屋"`, "AI404", "use lower-case"},
+		{`"find_note"`, `"2nd"`, "AI404", "use lower-case"},
+		{`"GET"`, `"get"`, "AI418", "did you mean GET? use GET,"},
+		{`"GET"`, `"GETT"`, "AI418", "did you mean GET? use GET,"},
+		{`"GET"`, `" Delet"`, "AI418", "did you mean DELETE? use GET,"},
+		{`"GET"`, `"FETCH"`, "AI418", "use GET,"}, // two letters from PATCH
+		{`"GET"`, `""`, "AI418", "use GET,"},
+	} {
+		_, findings, err := aidiscovery.Parse([]byte(strings.Replace(base, c.old, c.new, 1)), options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(findings, func(f protocol.Finding) bool { return f.Code == c.code })
+		if i < 0 || !strings.HasPrefix(findings[i].Help, c.help) {
+			t.Errorf("%s: %+v, want the help %q", c.new, findings, c.help)
+		}
+	}
+}
+
 // A member that the draft does not define is one of its own under another name, or in another object,
 // more often than one that somebody added.
 func TestUnknownMembersAreExplained(t *testing.T) {
@@ -605,9 +629,9 @@ func TestMissingMemberUnderAnotherName(t *testing.T) {
 // TestUnreadableHelp checks that the help for a text that is not JSON fits what is wrong with it.
 func TestUnreadableHelp(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"a": 1, }`:       "remove the comma: gazetteer validate --fix",
-		"{\"a\": 1 // b\n": "remove the comment: gazetteer validate --fix",
-		`{'a': 1}`:         "write double quotes: gazetteer validate --fix",
+		`{"a": 1, }`:       "remove the comma",
+		"{\"a\": 1 // b\n": "remove the comment",
+		`{'a': 1}`:         "write double quotes",
 		`{"a": 1`:          "publish the whole text",
 		`{} {}`:            "serve a single JSON object",
 		`{"a": 1 "b": 2}`:  "separate the two with a comma",

@@ -141,7 +141,7 @@ func IdentifierWords(s string) []string {
 func ASCIIWords(words []string) []string {
 	var out []string
 	for _, w := range words {
-		w = norm.NFKD.String(strings.ReplaceAll(w, "ß", "ss"))
+		w = norm.NFKD.String(protocol.WithoutMarks(w))
 		w = strings.Map(func(r rune) rune {
 			if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
 				return r
