@@ -25,11 +25,19 @@ import (
 // in crawler.denied_addresses and the crawler's own addresses, because a service there may trust
 // them.
 func newGuard(c config.Config) (*fetch.Guard, error) {
-	guard, err := fetch.NewGuard(fetch.GuardOptions{Deny: slices.Concat(c.Crawler.DeniedAddresses, c.Crawler.OwnAddresses), NAT64: c.Crawler.NAT64Prefixes})
-	if err != nil {
-		return nil, exit.Usagef("crawler.denied_addresses, crawler.own_addresses or crawler.nat64_prefixes: %v", err)
+	for _, part := range []struct {
+		key     string
+		options fetch.GuardOptions
+	}{
+		{"denied_addresses", fetch.GuardOptions{Deny: c.Crawler.DeniedAddresses}},
+		{"own_addresses", fetch.GuardOptions{Deny: c.Crawler.OwnAddresses}},
+		{"nat64_prefixes", fetch.GuardOptions{NAT64: c.Crawler.NAT64Prefixes}},
+	} {
+		if _, err := fetch.NewGuard(part.options); err != nil {
+			return nil, exit.Usagef("crawler.%s: %v", part.key, err)
+		}
 	}
-	return guard, nil
+	return fetch.NewGuard(fetch.GuardOptions{Deny: slices.Concat(c.Crawler.DeniedAddresses, c.Crawler.OwnAddresses), NAT64: c.Crawler.NAT64Prefixes})
 }
 
 func newCrawler(h *Server, e Environment, observe func(crawler.Result)) (*crawler.Crawler, error) {

@@ -55,6 +55,9 @@ func (h *Server) Run(ctx context.Context, public net.Listener, crawl bool, ready
 	})
 	if public != nil {
 		h.warnOfLogLock()
+		if warning := describeLocalDIDs(h.Config); warning != "" {
+			h.log.Warn(warning)
+		}
 		again, stop := h.catchHangups()
 		defer stop()
 		group.Go(func() error { return h.reloadOnHangup(ctx, again) })

@@ -332,7 +332,7 @@ func normalizeNetwork(text string) (string, error) {
 		err = nil
 	}
 	if err != nil {
-		return refuse("it cannot be read", "write 192.0.2.0/24, 2001:db8::/48 or one address")
+		return refuse(protocol.Quote(text)+" cannot be read", "write 192.0.2.0/24, 2001:db8::/48 or one address")
 	}
 	if p.Addr().Is4In6() {
 		return refuse("it is an IPv4 address in IPv6 form", "write it as IPv4")

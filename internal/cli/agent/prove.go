@@ -100,6 +100,9 @@ func (a *verbs) printDomain(k *keyring, answer air.DomainAnswer) {
 		a.PrintField("domain", d.Name+": not proved yet")
 	}
 	for _, l := range d.Probes {
+		if answer.Proved && !l.Found {
+			continue // one of the places is enough
+		}
 		fmt.Fprintln(a.Out)
 		a.PrintField("asked", l.Query)
 		a.PrintField("from", l.Server)

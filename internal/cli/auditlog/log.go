@@ -196,7 +196,7 @@ func (s *logSource) readVerifier(ctx context.Context) (note.Verifier, error) {
 		return nil, classifyError(err)
 	}
 	if err != nil {
-		return nil, classifyError(fmt.Errorf("the log's public key: %w; give it with --key", err))
+		return nil, classifyError(fmt.Errorf("the log's public key: %w; the address of a log usually ends in /log; --key gives the key", err))
 	}
 	s.key = strings.TrimSpace(string(text))
 	v, err := checkpoint.NewVerifier(s.key)

@@ -15,14 +15,14 @@ import (
 )
 
 func (a *verbs) suspendCommand() *cobra.Command {
-	return a.reasonedCommand("suspend AIR-ID", "Suspend an agent until it is restored", "the reason, which its owner sees",
+	return a.reasonedCommand("suspend AIR-ID", "Suspend an agent until it is restored", "which its owner sees",
 		func(ctx context.Context, airID, reason string) error {
 			return a.changeAgent(ctx, operatorAgentPath(airID, "/suspend"), map[string]string{"reason": reason})
 		})
 }
 
 func (a *verbs) deleteCommand() *cobra.Command {
-	return a.reasonedCommand("delete AIR-ID", "Delete an agent permanently; its keys and history stay readable", "the reason, which its owner sees",
+	return a.reasonedCommand("delete AIR-ID", "Delete an agent permanently; its keys and history stay readable", "which its owner sees",
 		func(ctx context.Context, airID, reason string) error {
 			path := cli.AgentPath(airID, "?"+url.Values{"reason": {reason}}.Encode())
 			return showAnswer(ctx, a, http.MethodDelete, path, nil, func(v air.DeletedAgent) error {
@@ -41,12 +41,12 @@ func (a *verbs) reasonedCommand(use, short, what string, do func(ctx context.Con
 		Args: airIDArgs(cli.ExactArgs(1, "the AIR ID of an agent")),
 		RunE: func(c *cobra.Command, args []string) error {
 			if reason == "" {
-				return exit.Usagef("%s needs --reason: %s", c.Name(), what)
+				return exit.Usagef("%s needs --reason, %s", c.Name(), what)
 			}
 			return do(c.Context(), args[0], reason)
 		},
 	}
-	c.Flags().StringVar(&reason, "reason", "", what)
+	c.Flags().StringVar(&reason, "reason", "", "the reason, "+what)
 	return c
 }
 
@@ -73,7 +73,11 @@ cannot be undone.`,
 			if !yes {
 				return exit.Usagef("this erases %s permanently: confirm with --yes", args[0])
 			}
-			return a.changeAgent(c.Context(), operatorAgentPath(args[0], "/erase"), nil)
+			if err := a.changeAgent(c.Context(), operatorAgentPath(args[0], "/erase"), nil); err != nil || a.JSON {
+				return err
+			}
+			a.PrintNextSteps("Its bytes leave the files with the next compaction, within 24 hours, or now:", "gazetteer compact --keep 0s")
+			return nil
 		},
 	}
 	c.Flags().BoolVar(&yes, "yes", false, "confirm; this cannot be undone")
