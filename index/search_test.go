@@ -395,7 +395,7 @@ func TestNarrowerNameFirst(t *testing.T) {
 
 // TestOperationsOfOneHost checks which of several operations of a host comes first, although the others
 // share more words with the request: one that ends what is to end, and not what contains it; one with the
-// verb of the request; one whose name has another word for what is wanted.
+// verb of the request; one that only reads; one whose name has another word for what is wanted.
 func TestOperationsOfOneHost(t *testing.T) {
 	x, _ := indexed(t, agis("flags.test",
 		"REMOVE /project: Deletes a project with its environments and flags",
@@ -406,12 +406,16 @@ func TestOperationsOfOneHost(t *testing.T) {
 	), agis("videos.test",
 		"RETRIEVE /video: Shows a video",
 		"RETRIEVE /video/captions: Shows the captions of a video",
+	), agis("payments.test",
+		"CAPTURE /payment-intent: Captures a PaymentIntent",
+		"SHOW /payment-intent: Shows a single PaymentIntent",
 	))
 	for asked, want := range map[string]string{
 		"delete a flag from the project web": "flags.test REMOVE /flag",
 		"delete the project web":             "flags.test REMOVE /project",
 		"renew the library book I borrowed":  "library.test RENEW /loan",
 		"borrow a library book":              "library.test BORROW /library/book",
+		"retrieve payment intent pi_3abc":    "payments.test SHOW /payment-intent",
 		"subtitles for my video":             "videos.test RETRIEVE /video/captions",
 	} {
 		if got := named(search(t, x, query.Query{Words: asked})); len(got) == 0 || got[0] != want {

@@ -20,6 +20,9 @@ const (
 	// host, to come before it for its name, and verbShare for its verb.
 	narrowerShare = 0.85
 	verbShare     = 0.8
+	// equalShare is the same for an operation that only reads, where that is what the request wants,
+	// and the other one may change something.
+	equalShare = 0.98
 	// nearName is the minimum cosine of a word of a name and a word of the request that the name lacks
 	// to count as the same thing.
 	nearName = 0.3
@@ -72,6 +75,9 @@ type sibling struct {
 	class  effect.Class
 	verb   verbMatch
 	ends   endedObject
+	// For a request that only reads: whether the operation only reads, and whether it may change
+	// something.
+	onlyReads, mayChange bool
 }
 
 // verbMatch compares the verb of an operation with that of the request.
@@ -94,6 +100,10 @@ const (
 
 func (s *searcher) compareWithRequest(o *preparedOperation) sibling {
 	b := sibling{asked: make([]bool, len(s.request.Words)), class: o.class, verb: s.matchVerb(o.Verb), ends: s.endedObject(o)}
+	if wanted := s.request.Act.Wanted; wanted != 0 && wanted&^query.Reading == 0 && o.class != 0 {
+		b.mayChange = o.class&^query.Reading != 0
+		b.onlyReads = !b.mayChange
+	}
 	verb := tokens.StemOf(strings.ToLower(o.Verb))
 	var others []int
 	for k, t := range o.terms[entry.ActField].terms {
@@ -165,11 +175,14 @@ func (s *searcher) endedObject(o *preparedOperation) endedObject {
 }
 
 // comesBefore reports whether an operation comes before another one of its host, which has a higher
-// score: share is its own score as a share of that. It does if it ends what the request ends, and the
-// other one something else; or has the verb of the request, and the other one an unrelated verb; or if
-// its name shares the same words with the request and has fewer others: "create an issue" asks for
-// create_issue and not for create_issue_type. Only the same kinds of effect are compared by name,
-// because the ranking has judged the kinds.
+// score: share is its own score as a share of that. It does in four cases:
+//   - It ends what the request ends, and the other one something else.
+//   - It has the verb of the request, and the other one an unrelated verb.
+//   - It only reads, as the request wants, and the other one, with nearly the same score, may change
+//     something.
+//   - Its name shares the same words with the request and has fewer others: "create an issue" asks for
+//     create_issue and not for create_issue_type. Only the same kinds of effect are compared by name,
+//     because the ranking has judged the kinds.
 func (b *sibling) comesBefore(o *sibling, share float64) bool {
 	if b.asked == nil || o.asked == nil {
 		return false
@@ -178,6 +191,9 @@ func (b *sibling) comesBefore(o *sibling, share float64) bool {
 		return true
 	}
 	if b.verb == sameVerbAsAsked && o.verb == unrelatedVerb && share >= verbShare {
+		return true
+	}
+	if b.onlyReads && o.mayChange && share >= equalShare {
 		return true
 	}
 	if b.class != o.class || b.others >= o.others || share < narrowerShare {
