@@ -40,6 +40,7 @@ type validateView struct {
 	Samples       []sampleLink
 	Repairs       []string // what was repaired in the text
 	Tried         bool     // a repair was asked for
+	Repairable    int      // findings of the text that can be repaired
 	Share         string   // address that shows the same result, "" if the text is too long
 	// Trouble is the reason why nothing could be checked, Help the next step.
 	Trouble, Help string
@@ -140,6 +141,10 @@ func (p *Pages) validatePage(c *gin.Context) (frame.WebPage, error) {
 		v.Tried = true
 		s.Text, v.Repairs = repairText(s)
 		v.Text = string(s.Text)
+	}
+	if s.Text != nil && !v.Tried {
+		_, repairs := repairText(s)
+		v.Repairable = len(repairs)
 	}
 	return p.checkText(c, v, s)
 }
