@@ -90,14 +90,13 @@ func TestOlderPartsOfDirectory(t *testing.T) {
 			t.Fatal(err)
 		}
 		copyTree(t, whole, p.data())
-		if part == "" {
-			return
-		}
-		if err := os.RemoveAll(filepath.Join(p.data(), part)); err != nil {
-			t.Fatal(err)
-		}
-		if from != "" {
-			copyTree(t, filepath.Join(from, part), filepath.Join(p.data(), part))
+		for part := range strings.FieldsSeq(part) {
+			if err := os.RemoveAll(filepath.Join(p.data(), part)); err != nil {
+				t.Fatal(err)
+			}
+			if from != "" {
+				copyTree(t, filepath.Join(from, part), filepath.Join(p.data(), part))
+			}
 		}
 	}
 	replace(t, "", "")
@@ -109,24 +108,30 @@ func TestOlderPartsOfDirectory(t *testing.T) {
 	s.end(os.Kill)
 
 	type state struct {
-		from, part string // the directory that the part is taken from, "" for none
+		from, part string // the directory that the part, or several, are taken from, "" for none
 		says       string // in the log of the program that serves
-		refused    string // or why it does not start
+		refused    string // why it does not start, with the setting that accepts it, "" for none
+		accepts    string
 	}
+	const newKey, acceptKey = "signed again; clients need the new key", "registry.accept_log_key=true"
 	states := map[string]state{
-		"no log":                   {"", "log", "", "log is gone, and it was signed: restore any copy of the directory"},
-		"log of another directory": {foreign.data(), "log", "", "put the log and the store together that belong together"},
-		"no key of the log":        {"", "log.key", "signed again; clients need the new key", ""},
-		"key of another log":       {foreign.data(), "log.key", "signed again; clients need the new key", ""},
-		"older store":              {older, "store.bolt", "", "an older copy of the store was put back; to repair it, put back a newer copy of the store"},
-		"older log":                {older, "log", "an older copy was put back; it is grown again from the store", ""},
-		"older mail":               {older, "relay", "the queue has lost acknowledged writes", ""},
-		"older identity":           {older, "FORMAT", "begins a new incarnation", ""},
-		"no journal of the crawl":  {"", "crawler", "", ""},
+		"no log":                   {"", "log", "", "log is gone, and it was signed: restore any copy of the directory", ""},
+		"log of another directory": {foreign.data(), "log", "", "put the log and the store together that belong together", ""},
+		"no key of the log":        {"", "log.key", newKey, "log.key is missing, and it has signed", acceptKey},
+		"key of another log":       {foreign.data(), "log.key", newKey, "the log was signed with another key", acceptKey},
+		"no store":                 {"", "store.bolt FORMAT HEAD", "", "the store of " + p.data() + " is gone, and its transparency log is there", ""},
+		"store of another log":     {foreign.data(), "store.bolt FORMAT HEAD", "", "put the log and the store together that belong together", ""},
+		"older store":              {older, "store.bolt", "", "an older copy of the store was put back; to repair it, put back a newer copy of the store", ""},
+		"older store and head":     {older, "store.bolt HEAD FORMAT", "", "an older copy of the store was put back; to repair it, put back a newer copy of the store", ""},
+		"older log and store":      {older, "log store.bolt", "", "an older copy of the log and of the store was put back", ""},
+		"older log":                {older, "log", "an older copy was put back; it is grown again from the store", "", ""},
+		"older mail":               {older, "relay", "the queue has lost acknowledged writes", "", ""},
+		"older identity":           {older, "FORMAT", "begins a new incarnation", "", ""},
+		"no journal of the crawl":  {"", "crawler", "", "", ""},
 	}
 	// These are derived from the store, or not part of the answers, and need no word.
 	for _, part := range []string{"HEAD", "LOCK", "altar", "census.snapshot", "changes", "history.jsonl", "index", "standing"} {
-		states["older "+part] = state{older, part, "", ""}
+		states["older "+part] = state{from: older, part: part}
 	}
 	// No other part changes while the program works.
 	entries, err := os.ReadDir(whole)
@@ -140,18 +145,20 @@ func TestOlderPartsOfDirectory(t *testing.T) {
 		}
 	}
 	for name, c := range states {
-		if c.from == older && maps.Equal(fileDigests(t, filepath.Join(whole, c.part)), fileDigests(t, filepath.Join(older, c.part))) {
+		if c.from == older && c.refused == "" && maps.Equal(fileDigests(t, filepath.Join(whole, c.part)), fileDigests(t, filepath.Join(older, c.part))) {
 			continue // nothing of it has changed, or it is empty after a stop
 		}
 		t.Run(name, func(t *testing.T) {
 			replace(t, c.from, c.part)
 			if c.refused != "" {
-				wantRefusedStart(t, p, c.part, c.refused, settings...)
+				wantRefusedStart(t, p, c.refused, settings...)
+			}
+			if c.refused != "" && c.accepts == "" {
 				return
 			}
 			seen := newLedger()
 			seen.errorsExpected = true
-			s := startProgramSeen(t, seen, p.dir, settings...)
+			s := startProgramSeen(t, seen, p.dir, append(settings[:len(settings):len(settings)], strings.Fields(c.accepts)...)...)
 			got := s.answers()
 			for deadline := time.Now().Add(time.Minute); got != want && time.Now().Before(deadline); got = s.answers() {
 			}
@@ -166,21 +173,12 @@ func TestOlderPartsOfDirectory(t *testing.T) {
 	}
 }
 
-// wantRefusedStart checks that a server refuses to start on the directory of p, of which one part was
-// replaced: with the reason in one line, without READY=1 for the service manager, and with the files of
-// the store and of the log as they were. An older store has begun another incarnation by then.
-func wantRefusedStart(t *testing.T, p *program, part, reason string, settings ...string) {
+// wantRefusedStart checks that a server refuses to start on the directory of p: with the reason in one
+// line, without READY=1 for the service manager, and with each file in the directory and beside it as
+// it was.
+func wantRefusedStart(t *testing.T, p *program, reason string, settings ...string) {
 	t.Helper()
-	signed := func() map[string]string {
-		digests := fileDigests(t, p.dir)
-		maps.DeleteFunc(digests, func(name, _ string) bool {
-			first, rest, _ := strings.Cut(name, "/")
-			kept := first != "data" || rest == "store.bolt" && part != rest || strings.HasPrefix(rest, "log")
-			return !kept || strings.HasSuffix(name, ".lock")
-		})
-		return digests
-	}
-	before := signed()
+	before := fileDigests(t, p.dir)
 	manager, socket, err := listenTold()
 	if err != nil {
 		t.Fatal(err)
@@ -224,8 +222,15 @@ func wantRefusedStart(t *testing.T, p *program, part, reason string, settings ..
 			t.Errorf("the service manager is told %q", message[:n])
 		}
 	}
-	if after := signed(); !maps.Equal(before, after) {
-		t.Errorf("files were changed:\n%v\n%v", before, after)
+	after := fileDigests(t, p.dir)
+	for name, digest := range after {
+		if before[name] != digest {
+			t.Errorf("%s was changed", name)
+		}
+		delete(before, name)
+	}
+	for name := range before {
+		t.Errorf("%s was removed", name)
 	}
 }
 

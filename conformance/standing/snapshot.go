@@ -55,7 +55,18 @@ func (f *Follower) saveSnapshot(context.Context) error {
 	return nil
 }
 
+// Compact replaces the snapshot at once, so that it has nothing of deleted records. Call it when the
+// follower has applied the deletions.
+func (f *Follower) Compact(context.Context) error {
+	if f.o.Path == "" {
+		return nil
+	}
+	return f.writeSnapshot()
+}
+
 func (f *Follower) writeSnapshot() error {
+	f.saving.Lock()
+	defer f.saving.Unlock()
 	var text bytes.Buffer
 	text.WriteString(snapshotMagic)
 	if err := gob.NewEncoder(&text).Encode(f.copyState()); err != nil {
@@ -68,19 +79,41 @@ func (f *Follower) writeSnapshot() error {
 	return nil
 }
 
-// copyState returns a copy of the state for the snapshot.
+// copyState returns a copy of the state for the snapshot. A host of which no record and no link is left
+// is not in it: only a deleted document may have named it.
 func (f *Follower) copyState() savedState {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
-	s := savedState{Cursor: f.Cursor(), Hosts: make([]savedHost, len(f.hosts))}
-	for i, h := range f.hosts {
+	s := savedState{Cursor: f.Cursor()}
+	places := make([]uint32, len(f.hosts)) // in the snapshot, by number
+	kept := uint32(0)
+	for i := range f.hosts {
+		places[i] = kept
+		if !f.hosts[i].isForgotten() {
+			kept++
+		}
+	}
+	s.Hosts = make([]savedHost, 0, kept)
+	for _, h := range f.hosts {
+		if h.isForgotten() {
+			continue
+		}
 		saved := savedHost{Name: h.name, Track: h.track, Known: h.known, Visited: h.visited, Blocked: h.blocked, FirstTurn: h.firstTurn}
 		for _, l := range h.links {
-			saved.Links = append(saved.Links, savedLinks{l.kind, l.digest, l.to})
+			to := make([]uint32, len(l.to))
+			for j, n := range l.to {
+				to[j] = places[n]
+			}
+			saved.Links = append(saved.Links, savedLinks{l.kind, l.digest, to})
 		}
-		s.Hosts[i] = saved
+		s.Hosts = append(s.Hosts, saved)
 	}
 	return s
+}
+
+// isForgotten reports whether nothing is known of a host but its number.
+func (h *host) isForgotten() bool {
+	return !h.known && h.blocked == "" && h.firstTurn.IsZero() && len(h.links) == 0 && len(h.linkedFrom) == 0
 }
 
 // readSnapshot takes over what a snapshot has. It is called before the follower is used.

@@ -40,6 +40,8 @@ type Follower struct {
 	o        Options
 	position follow.Position
 
+	saving sync.Mutex // held while the snapshot is written
+
 	mu      sync.RWMutex      // guards the following fields
 	numbers map[string]uint32 // of hosts; a number is never given to another host
 	hosts   []host            // by number

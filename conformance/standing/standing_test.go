@@ -1,6 +1,7 @@
 package standing
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -303,6 +304,44 @@ func TestRebuildGivesSameStates(t *testing.T) {
 	want = allKnown(first)
 	if got := allKnown(openFollower(t, s)); !reflect.DeepEqual(got, want) {
 		t.Errorf("after the snapshot, reading all records gives\n%+v\nfollowing gave\n%+v", got, want)
+	}
+}
+
+// TestCompactForgetsDeletedDocuments checks that the snapshot, once it is compacted, does not have the
+// name of a host that only a deleted document named, and that the links of others stay right.
+func TestCompactForgetsDeletedDocuments(t *testing.T) {
+	s := teststore.New(t)
+	path := filepath.Join(t.TempDir(), "standing")
+	f := Open(Options{Store: s, Path: path})
+	stop := runFollower(t, f)
+	for _, c := range [][2]string{{"leaving.example", "confidential.example"}, {"staying.example", "public.example"}} {
+		doc := docOf(c[0], "1", c[1])
+		apply(t, s, hostWrite(t, c[0], noon, good(c[0]), []document.Document{doc}, true), jsonWrite(t, store.DocumentKey(c[0], "ai"), doc))
+	}
+	waitFor(t, f, s)
+	names := func() (confidential, public bool) {
+		t.Helper()
+		if err := f.Compact(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return bytes.Contains(text, []byte("confidential.example")), bytes.Contains(text, []byte("public.example"))
+	}
+	if confidential, public := names(); !confidential || !public {
+		t.Fatalf("the snapshot names them: %v, %v", confidential, public)
+	}
+	apply(t, s, store.Delete(store.HostKey("leaving.example")), store.Delete(store.DocumentKey("leaving.example", "ai")))
+	waitFor(t, f, s)
+	if confidential, public := names(); confidential || !public {
+		t.Errorf("after the deletion it names the deleted one: %v, the other: %v", confidential, public)
+	}
+	want := allKnown(f)
+	stop()
+	if got := allKnown(Open(Options{Store: s, Path: path})); !reflect.DeepEqual(got, want) {
+		t.Errorf("the snapshot has\n%+v\nknown was\n%+v", got, want)
 	}
 }
 

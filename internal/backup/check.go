@@ -189,7 +189,7 @@ func (c *checker) checkWithoutStore(ctx context.Context) error {
 
 // checkKeys reads the existing key files, and names those that are missing beside what they sign.
 func (c *checker) checkKeys() {
-	const remedy = "put the file back from a backup; without it another key begins, which has to be published"
+	const remedy = "put the file back from a backup; if it is lost, another key has to begin and be published: see Replacing keys in docs/operating.md"
 	for _, name := range []string{"log.key", "witness.key"} {
 		text, err := os.ReadFile(filepath.Join(c.dir, name))
 		if errors.Is(err, fs.ErrNotExist) {
@@ -206,7 +206,7 @@ func (c *checker) checkKeys() {
 		}
 		public, err := os.ReadFile(filepath.Join(c.dir, "log", "key"))
 		if name == "log.key" && err == nil && strings.TrimSpace(string(public)) != key.Public() {
-			c.addProblem("put the two files back that belong together; or, if log.key was replaced on purpose, start the server, which writes log/key again", "log.key is not the key that log/key names")
+			c.addProblem("put the two files back that belong together; or, if log.key was replaced on purpose, start the server with registry.accept_log_key = true, which writes log/key again", "log.key is not the key that log/key names")
 		}
 	}
 	switch _, err := keyfile.Read(filepath.Join(c.dir, "relay.key"), nil); {
@@ -220,7 +220,7 @@ func (c *checker) checkKeys() {
 // nameMissingKey adds a problem for a key that is missing beside the directory of what it signs.
 func (c *checker) nameMissingKey(name, signs string) {
 	if _, err := os.Stat(filepath.Join(c.dir, signs)); err == nil {
-		c.addProblem("put the file back from a backup; or start the server, which makes a new key, and publish it", "%s is missing, and there is a directory %s", name, signs)
+		c.addProblem("put the file back from a backup; or start the server, which makes a new key (that of the log only with registry.accept_log_key = true), and publish it", "%s is missing, and there is a directory %s", name, signs)
 	}
 }
 

@@ -141,6 +141,7 @@ type RegistryConfig struct {
 	CheckpointCopy   string   `toml:"checkpoint_copy"`
 	LockWitness      string   `toml:"lock_witness"`
 	AcceptLogLoss    bool     `toml:"accept_log_loss"`
+	AcceptLogKey     bool     `toml:"accept_log_key"`
 }
 
 // maxRegistrationWork is that of package registry, in bits.

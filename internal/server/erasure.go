@@ -75,6 +75,7 @@ func (h *Server) listCompactParts() []compactPart {
 		{"the index", h.Index, h.Index.Failure, h.Index.Compact},
 		{"the transparency log", erasingLog{h.audit}, func() error { return h.audit.Status().EraseErr }, nil},
 		{"the feed of changes", h.changes, nil, h.changes.Compact},
+		{"the states of hosts", h.standing, nil, h.standing.Compact},
 		{"the census", h.census.Follower(), nil, h.census.Compact},
 	}
 	if h.mail != nil {

@@ -199,7 +199,7 @@ func TestCompactionLeavesPartsThatDoNotFollow(t *testing.T) {
 	// The index is not run, so that it does not follow.
 	ctx, stop := context.WithCancel(t.Context())
 	var followers sync.WaitGroup
-	for _, run := range []func(context.Context) error{h.audit.Run, h.changes.Run, h.census.Run} {
+	for _, run := range []func(context.Context) error{h.audit.Run, h.changes.Run, h.census.Run, h.standing.Run} {
 		followers.Go(func() {
 			if err := run(ctx); err != nil {
 				t.Error(err)
@@ -220,7 +220,7 @@ func TestCompactionLeavesPartsThatDoNotFollow(t *testing.T) {
 	if seq, err = h.Store.Apply(t.Context(), store.Delete(key)); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(h.audit.WaitErased(t.Context(), seq), h.changes.WaitFor(t.Context(), seq)); err != nil {
+	if err := errors.Join(h.audit.WaitErased(t.Context(), seq), h.changes.WaitFor(t.Context(), seq), h.standing.WaitFor(t.Context(), seq)); err != nil {
 		t.Fatal(err)
 	}
 
@@ -258,7 +258,7 @@ func TestCompactionLeavesPartsThatDoNotFollow(t *testing.T) {
 	if len(h.listAwaited()) > 0 {
 		t.Errorf("afterwards it waits for %q", h.listAwaited())
 	}
-	if compacted["the index"] || !compacted["the transparency log"] || !compacted["the feed of changes"] || !compacted["the census"] || !compacted["the mail"] {
+	if compacted["the index"] || !compacted["the transparency log"] || !compacted["the feed of changes"] || !compacted["the states of hosts"] || !compacted["the census"] || !compacted["the mail"] {
 		t.Errorf("compacted: %v", compacted)
 	}
 	if found, _ := teststore.FilesWith(t, filepath.Join(dir, "log"), "quicksilvername"); len(found) > 0 {

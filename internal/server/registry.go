@@ -22,12 +22,12 @@ import (
 	"gazetteer/registry/evidence"
 	"gazetteer/registry/registrar"
 	"gazetteer/registry/resolve"
+	"gazetteer/store/boltstore"
 
 	"golang.org/x/mod/sumdb/note"
 )
 
-// openRegistry opens the registry, its clients for other hosts, the directory and the transparency
-// log.
+// openRegistry opens the registry, its clients for other hosts, the directory and the witness.
 func (h *Server) openRegistry(ctx context.Context, e Environment, relayKey ed25519.PublicKey) error {
 	c := h.Config.Registry
 	client, err := newHTTPS(h.Config, e)
@@ -61,9 +61,6 @@ func (h *Server) openRegistry(ctx context.Context, e Environment, relayKey ed255
 	h.directory = h.registry.NewDirectory()
 	if h.joiner, err = join.New(join.Options{Now: e.Now, Store: h.Store, Registry: h.registry, Directory: h.directory, Resolver: h.resolver}); err != nil {
 		return err
-	}
-	if h.audit, err = h.openLog(ctx); err != nil {
-		return fmt.Errorf("open the transparency log: %w", explainLogError(err))
 	}
 	if h.witnesses, err = parseCosigners(c.Witnesses, h.audit); err != nil {
 		return err
@@ -101,6 +98,14 @@ func (h *Server) openLog(ctx context.Context) (*audit.Log, error) {
 		return nil, &exit.Error{Code: exit.Data, Err: fmt.Errorf("%s is gone, and it was signed: restore any copy of the directory and of %s, with the newest checkpoint of the log that you can find; "+
 			"if there is none, begin another log: move %s away, set registry.log_origin to a new name, such as %q, and publish its key", dir, path, path, c.DIDHost+"/log-2")}
 	}
+	if !fileExists(path) && !c.AcceptLogKey {
+		switch hasLeaves, err := audit.HasLeaves(dir); {
+		case err != nil:
+			return nil, err
+		case hasLeaves:
+			return nil, exit.Dataf("%s is missing, and it has signed %s: put it back from a backup; %s", path, dir, remedyNewKey)
+		}
+	}
 	key, err := checkpoint.OpenKey(path, logOrigin(h.Config))
 	if err != nil {
 		return nil, &exit.Error{Code: exit.Data, Err: fmt.Errorf("%w (the name is registry.log_origin, or made of registry.did_host)", err)}
@@ -109,12 +114,12 @@ func (h *Server) openLog(ctx context.Context) (*audit.Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	log, err := audit.Open(ctx, audit.Options{Dir: dir, Store: h.Store, Key: key, Lock: lock, Copy: h.checkpointCopy, Known: known, AcceptLoss: c.AcceptLogLoss, Log: h.log})
+	log, err := audit.Open(ctx, audit.Options{Dir: dir, Store: h.Store, Key: key, Lock: lock, Copy: h.checkpointCopy, Known: known, AcceptLoss: c.AcceptLogLoss, AcceptKey: c.AcceptLogKey, CheckStore: true, Log: h.log})
+	if errors.Is(err, audit.ErrKey) {
+		return nil, exit.Dataf("%w; put back the %s that has signed it; %s", err, path, remedyNewKey)
+	}
 	if err != nil {
 		return nil, err
-	}
-	if err := log.CheckStore(ctx); err != nil {
-		return nil, errors.Join(err, log.Close())
 	}
 	if h.checkpointCopy != "" && recorded != h.checkpointCopy {
 		if err := privatefile.Replace(filepath.Join(dir, copyRecord), []byte(h.checkpointCopy+"\n")); err != nil {
@@ -122,6 +127,24 @@ func (h *Server) openLog(ctx context.Context) (*audit.Log, error) {
 		}
 	}
 	return log, nil
+}
+
+// remedyNewKey is what to do when the key of a log is lost.
+const remedyNewKey = "if that key is lost, start once with registry.accept_log_key = true: a new key then signs the same log, and you have to publish it"
+
+// checkStoreFiles refuses a directory that has a log, but nothing of its store: another store would begin
+// beside it.
+func checkStoreFiles(dir string) error {
+	for _, name := range []string{boltstore.FormatFile, boltstore.BoltFile, boltstore.BoltFile + privatefile.NewSuffix} {
+		if fileExists(filepath.Join(dir, name)) {
+			return nil
+		}
+	}
+	hasLeaves, err := audit.HasLeaves(filepath.Join(dir, "log"))
+	if err == nil && hasLeaves {
+		return exit.Dataf("the store of %s is gone, and its transparency log is there: put back %s and %s from a backup, or move log and log.key away", dir, boltstore.FormatFile, boltstore.BoltFile)
+	}
+	return nil // the log names its damage when it is opened
 }
 
 // explainLogError adds the operator's next step to the error of a log that has lost entries.

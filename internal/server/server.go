@@ -104,15 +104,26 @@ func Open(ctx context.Context, c config.Config, e Environment, l *slog.Logger, o
 	if backup.IsBackup(c.DataDir) {
 		return nil, exit.Usagef("%s is a backup: it could not be restored any more after it was served\nrestore it into a data directory: gazetteer --data-dir NEW restore %s", c.DataDir, c.DataDir)
 	}
+	if err := checkStoreFiles(c.DataDir); err != nil {
+		return nil, err
+	}
+	// The log is held against the store before either is changed.
+	openLog := func(s *boltstore.Store) (err error) {
+		h.Store = s
+		if h.audit, err = h.openLog(ctx); err != nil {
+			return fmt.Errorf("open the transparency log: %w", explainLogError(err))
+		}
+		return nil
+	}
+	if h.Store, err = boltstore.Open(ctx, c.DataDir, boltstore.Options{Log: l, MinFree: c.MinFreeBytes, KeepDeletion: audit.HistoryKey, Now: h.clock.Due, Check: openLog}); err != nil {
+		return nil, err
+	}
 	removed, err := backup.RemoveAbandonedStreams(c.DataDir)
 	for _, path := range removed {
 		l.Info("removed a backup that was interrupted before it was streamed", "dir", path)
 	}
 	if err != nil {
 		l.Warn("what is left of an interrupted backup was not removed", "error", err)
-	}
-	if h.Store, err = boltstore.Open(ctx, c.DataDir, boltstore.Options{Log: l, MinFree: c.MinFreeBytes, KeepDeletion: audit.HistoryKey, Now: h.clock.Due}); err != nil {
-		return nil, err
 	}
 	vectors, err := readVectors(c.Search.VectorFile)
 	if err != nil {

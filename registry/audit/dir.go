@@ -160,6 +160,15 @@ func readState(dir string) (state, error) {
 	return s, nil
 }
 
+// HasLeaves reports whether the directory contains a log with leaves.
+func HasLeaves(dir string) (bool, error) {
+	s, err := readState(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return s.Size > 0, err
+}
+
 // A keptCheckpoint is a checkpoint that was signed and is stored in a file.
 type keptCheckpoint struct {
 	checkpoint.Checkpoint

@@ -239,9 +239,10 @@ func (l *Log) resetErased(to store.Cursor) {
 	l.erased.MoveTo(to)
 }
 
-// finishErasures completes the erasures that a crash interrupted, and writes undeclared ones again:
-// the program may have ended after a sync of them failed.
-func (l *Log) finishErasures(found *erasedScan) error {
+// noteErasures takes over the erasures that were found, and returns the leaves whose content is to be
+// erased again: a crash interrupted that, or they are undeclared, and the program may have ended after
+// a sync of them failed.
+func (l *Log) noteErasures(found *erasedScan) (unfinished map[int64]string) {
 	l.undeclared = found.listUndeclared()
 	again := maps.Clone(l.undeclared)
 	maps.Copy(again, found.unfinished)
@@ -253,8 +254,7 @@ func (l *Log) finishErasures(found *erasedScan) error {
 	if l.state.isValidIn(l.store) {
 		l.resetErased(l.state.storeCursor())
 	}
-	_, _, err := l.leaves.eraseContent(again)
-	return err
+	return again
 }
 
 // checkUndeclared refuses a store that has neither deleted the record of an erased, undeclared leaf

@@ -16,6 +16,8 @@ var (
 	ErrGrowing = errors.New("the tree was put back to an older copy and does not yet reach the last signed checkpoint")
 	// ErrHeld: another process has the directory open.
 	ErrHeld = errors.New("another process has the log open")
+	// ErrKey: the last checkpoint was signed with another key of the same name.
+	ErrKey = errors.New("the log was signed with another key")
 	// ErrHalted: the log signs nothing until its operator has repaired it; see [Halt].
 	ErrHalted = errors.New("the log is halted: it signs nothing more")
 	// ErrFork: further signatures would contradict a signed checkpoint or logged records.

@@ -49,6 +49,11 @@ type Options struct {
 	// AcceptLoss continues although the store has lost logged records, because an older copy of it
 	// was restored and no newer one exists. The leaves of the lost records stay.
 	AcceptLoss bool
+	// AcceptKey signs a log again whose last checkpoint was signed with another key of the same name.
+	// Without it, Open refuses such a log with [ErrKey].
+	AcceptKey bool
+	// CheckStore has Open call [Log.CheckStore] before it changes anything.
+	CheckStore bool
 	// Lock is a witness that must cosign each checkpoint before it counts, so that only one of two
 	// copies of Dir signs, wherever they run; nil for none. While it does not answer, the log signs
 	// nothing.
@@ -72,6 +77,7 @@ type Log struct {
 	store       store.Store
 	isLeaf      func(string) bool
 	acceptLoss  bool
+	acceptKey   bool
 	lockWitness *Cosigner
 	now         func() time.Time
 	salter      salter
@@ -128,8 +134,8 @@ type Log struct {
 // [Log.Run] then fills it; Close must be called.
 //
 // The error matches [ErrHeld] if another process has the directory open, a *ForkError if the tree
-// contradicts a checkpoint, and a *tiles.DamagedError if a file differs from what the log wrote. In all
-// these cases Open changes nothing.
+// contradicts a checkpoint, [ErrKey] if another key signed it, and a *tiles.DamagedError if a file
+// differs from what the log wrote. In all these cases Open changes nothing.
 func Open(ctx context.Context, o Options) (*Log, error) {
 	if o.Key == nil || o.Store == nil {
 		return nil, errors.New("open log: it needs a store and a key")
@@ -155,6 +161,7 @@ func Open(ctx context.Context, o Options) (*Log, error) {
 		store:       o.Store,
 		isLeaf:      o.Leaf,
 		acceptLoss:  o.AcceptLoss,
+		acceptKey:   o.AcceptKey,
 		log:         o.Log,
 		retry:       time.Second,
 		sync:        o.sync,
@@ -177,14 +184,14 @@ func Open(ctx context.Context, o Options) (*Log, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open log %s: %w", o.Dir, err), l.closeFiles())
 	}
-	if err := l.openFiles(ctx); err != nil {
+	if err := l.openFiles(ctx, o.CheckStore); err != nil {
 		return nil, errors.Join(fmt.Errorf("open log %s: %w", o.Dir, err), l.closeFiles())
 	}
 	return l, nil
 }
 
 // openFiles opens the files after the directory is locked.
-func (l *Log) openFiles(ctx context.Context) error {
+func (l *Log) openFiles(ctx context.Context, checkStore bool) error {
 	kept, err := readCheckpoints(l.checkpoints, l.key.Verifier())
 	if err != nil {
 		return err
@@ -211,7 +218,8 @@ func (l *Log) openFiles(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := l.checkTree(kept, known); err != nil {
+	text, err := l.checkTree(kept, known)
+	if err != nil {
 		return err
 	}
 	if l.halt, err = readHalt(l.dir); err != nil {
@@ -221,7 +229,20 @@ func (l *Log) openFiles(ctx context.Context) error {
 		l.position.SetError(ErrHalted)
 		l.log.Error(l.halt.String(), "dir", l.dir)
 	}
-	if err := l.finishErasures(erased); err != nil {
+	unfinished := l.noteErasures(erased)
+	signed := l.last.N
+	if checkStore {
+		before := l.state
+		if err := l.CheckStore(ctx); err != nil {
+			return errors.Join(err, l.restoreState(before))
+		}
+	}
+	if text != nil && l.last.N == signed { // otherwise a newer one was signed meanwhile
+		if err := l.keepCheckpoint(text); err != nil {
+			return err
+		}
+	}
+	if _, _, err := l.leaves.eraseContent(unfinished); err != nil {
 		return err
 	}
 	if err := l.truncateUncommitted(); err != nil {
@@ -355,13 +376,26 @@ func (l *Log) checkState() error {
 	return nil
 }
 
-// checkTree compares the tree with every checkpoint that is known to have been signed, and writes
-// the newest to all files.
-func (l *Log) checkTree(kept, known []keptCheckpoint) error {
+// restoreState undoes what a refused start has changed: the leaves that an older copy was grown by, and
+// the cursor. What was erased stays erased.
+func (l *Log) restoreState(before state) error {
+	now := l.state
+	if now.Seq == before.Seq && now.Incarnation == before.Incarnation && now.Size == before.Size && now.Bytes == before.Bytes && now.Lost == before.Lost {
+		return nil
+	}
+	l.state = before
+	if err := writeState(l.dir, before); err != nil {
+		return err
+	}
+	return l.truncateUncommitted()
+}
+
+// checkTree compares the tree with every checkpoint that is known to have been signed. It returns the
+// newest, which is to be written to all files, or nil if all have it.
+func (l *Log) checkTree(kept, known []keptCheckpoint) (text []byte, err error) {
 	if len(kept) == 0 { // just created: only the empty tree is signed
-		var err error
 		if kept, err = readCheckpoints(l.checkpoints, l.key.Verifier()); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	all := append(slices.Clone(kept), known...)
@@ -371,17 +405,19 @@ func (l *Log) checkTree(kept, known []keptCheckpoint) error {
 			continue
 		}
 		if err := l.checkContains(c.Checkpoint); err != nil {
-			return err
+			return nil, err
 		}
 	}
+	if !newest.ours && newest.N > 0 && !l.acceptKey {
+		return nil, fmt.Errorf("%w than %s: the last checkpoint of %s has %d leaves", ErrKey, l.key.Public(), l.dir, newest.N)
+	}
 	l.last = newest.Checkpoint
-	text := newest.text
+	text = newest.text
 	if l.last.N <= l.state.Size {
 		if !newest.ours {
 			l.log.Warn("the last checkpoint was signed with another key and is signed again; clients need the new key", "dir", l.dir, "key", l.key.Public())
-			var err error
 			if text, err = l.last.Sign(l.key); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		l.signed = text
@@ -391,13 +427,13 @@ func (l *Log) checkTree(kept, known []keptCheckpoint) error {
 			"dir", l.dir, "leaves", l.state.Size, "signed", l.last.N)
 	}
 	if err := l.warnOfMissingCopy(); err != nil {
-		return err
+		return nil, err
 	}
 	same := func(c keptCheckpoint) bool { return bytes.Equal(c.text, text) }
 	if len(kept) == len(l.checkpoints) && !slices.ContainsFunc(kept, func(c keptCheckpoint) bool { return !same(c) }) {
-		return nil
+		return nil, nil
 	}
-	return l.keepCheckpoint(text)
+	return text, nil
 }
 
 // checkContains refuses a tree that does not contain a checkpoint. The tree must be at least as

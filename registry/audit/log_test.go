@@ -316,7 +316,10 @@ func TestKeyChanges(t *testing.T) {
 	if err := os.Rename(filepath.Join(h.dir, "key"), filepath.Join(h.dir, "key.old")); err != nil {
 		t.Fatal(err)
 	}
-	h.open(Options{})
+	if err := h.tryOpen(Options{}); !errors.Is(err, ErrKey) {
+		t.Errorf("a new key that nobody accepted: %v", err)
+	}
+	h.open(Options{AcceptKey: true})
 	if _, err := checkpoint.Parse(h.checkpoint(), old); err == nil || !strings.Contains(err.Error(), "is not signed with the key "+origin) {
 		t.Errorf("with the old key: %v", err)
 	}

@@ -243,6 +243,20 @@ func writeHead(f *os.File, h head) error {
 	return err
 }
 
+// readHeadFile reads the head of a directory. It returns false when there is no usable one.
+func readHeadFile(dir string) (head, bool, error) {
+	f, err := os.Open(filepath.Join(dir, headFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return head{}, false, nil
+	}
+	if err != nil {
+		return head{}, false, err
+	}
+	defer f.Close() // only read
+	h, ok := readHead(f)
+	return h, ok, nil
+}
+
 // readHead returns false when the file holds no usable head.
 func readHead(f *os.File) (head, bool) {
 	text, err := io.ReadAll(io.NewSectionReader(f, 0, 64))

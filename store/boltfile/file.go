@@ -85,6 +85,10 @@ type Options struct {
 	// LeaveRollback leaves a file that lost acknowledged writes as it is, for a check that must find
 	// the loss again: it begins no incarnation. [File.Rollback] tells it.
 	LeaveRollback bool
+	// Check, if not nil, is called before anything is changed in a directory that has a file. The file
+	// can be read, with the incarnation that it will have. An error of Check ends Open, and leaves the
+	// directory as it was.
+	Check func(*File) error
 	// Commit ends a transaction; nil means bbolt's own commit. Tests replace it to make commits
 	// fail.
 	Commit func(tx *bolt.Tx, file *os.File) error
@@ -242,7 +246,11 @@ func (f *File) Close() error {
 	}
 	f.rebuilding.Lock() // a Rebuild notices that the file is closing and gives up
 	defer f.rebuilding.Unlock()
-	return errors.Join(f.closeBolt(), f.head.Close(), unlockDir(f.lock))
+	err := f.closeBolt()
+	if f.head != nil {
+		err = errors.Join(err, f.head.Close())
+	}
+	return errors.Join(err, unlockDir(f.lock))
 }
 
 func (f *File) markClosed() bool {

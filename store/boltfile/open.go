@@ -72,36 +72,53 @@ func Open(ctx context.Context, dir string, schema Schema, o Options) (*File, err
 		failed:        make(chan struct{}),
 		broken:        make(chan struct{}),
 	}
-	if err := f.openFiles(); err != nil {
+	settle, err := f.openFiles()
+	if err != nil {
 		return nil, errors.Join(err, unlockDir(held))
 	}
 	go f.runCommits()
+	if o.Check != nil {
+		err = o.Check(f)
+	}
+	if err == nil {
+		err = settle()
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
 	return f, nil
 }
 
 func (f *File) boltPath() string { return filepath.Join(f.dir, f.schema.Name) }
 
-// openFiles does the work of Open after the directory is locked.
-func (f *File) openFiles() error {
+// openFiles does the work of Open after the directory is locked, except what changes the files of a
+// directory that has some: the returned function does that.
+func (f *File) openFiles() (settle func() error, err error) {
 	id, err := f.prepareFile()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	lostMeta, err := f.inspectBoltFile()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if f.db, f.handle, err = openBolt(f.boltPath(), os.O_RDWR); err != nil {
-		return f.explainOpen(err)
+		return nil, f.explainOpen(err)
 	}
-	if err := f.settleIdentity(id, lostMeta); err != nil {
-		return errors.Join(err, f.closeBolt())
+	record, err := f.settleIdentity(id, lostMeta)
+	if err != nil {
+		return nil, errors.Join(err, f.closeBolt())
 	}
-	// An unfinished copy: the process was killed, or the disk was full.
-	if err := removeFile(f.boltPath() + rebuiltSuffix); err != nil {
-		return errors.Join(fmt.Errorf("data directory: %w", err), f.closeBolt(), f.head.Close())
-	}
-	return nil
+	return func() error {
+		if err := record(); err != nil {
+			return err
+		}
+		// An unfinished copy: the process was killed, or the disk was full.
+		if err := removeFile(f.boltPath() + rebuiltSuffix); err != nil {
+			return fmt.Errorf("data directory: %w", err)
+		}
+		return nil
+	}, nil
 }
 
 // prepareFile returns the identity of the file in the directory, and creates the file if there is
@@ -314,22 +331,22 @@ func (f *File) explainOpen(err error) error {
 	return fmt.Errorf("open %s: %w", f.boltPath(), err)
 }
 
-// settleIdentity reads the last sequence of the file, decides whether the file continues the
-// acknowledged history, and records the decision. It raises the format of an older file.
-func (f *File) settleIdentity(id identity, lostMeta bool) error {
+// settleIdentity reads the last sequence of the file, and decides whether the file continues the
+// acknowledged history. The returned function records the decision, and raises the format of an older
+// file.
+func (f *File) settleIdentity(id identity, lostMeta bool) (record func() error, err error) {
 	inFile, err := f.readContents()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if inFile.id != id.Store {
-		return &DamagedError{Dir: f.dir, File: f.boltPath(), Problem: "belongs to another " + f.schema.Noun + " than " + FormatFile + " names"}
+		return nil, &DamagedError{Dir: f.dir, File: f.boltPath(), Problem: "belongs to another " + f.schema.Noun + " than " + FormatFile + " names"}
 	}
-	f.head, err = privatefile.Open(filepath.Join(f.dir, headFile), os.O_RDWR|os.O_CREATE)
+	promised, known, err := readHeadFile(f.dir)
 	if err != nil {
-		return fmt.Errorf("data directory: %w", err)
+		return nil, fmt.Errorf("data directory: %w", err)
 	}
 	f.id, f.incarnation, f.seq = id.Store, id.Incarnation, inFile.seq
-	promised, known := readHead(f.head)
 	file, elsewhere, keptElsewhere := parsePosition(f.known)
 	if keptElsewhere && (!known || elsewhere.isAfter(promised)) {
 		promised, known = elsewhere, true
@@ -340,27 +357,36 @@ func (f *File) settleIdentity(id identity, lostMeta bool) error {
 		why = "another " + f.schema.Noun + " was used before, which ended at write " + fmt.Sprint(elsewhere.seq)
 	}
 	f.rollback = why
-	if why != "" && f.leaveRollback {
-		return nil
-	}
-	if why != "" {
+	if why != "" && !f.leaveRollback {
 		f.incarnation = max(id.Incarnation, inFile.incarnation, promised.incarnation) + 1
-		f.log.Error("the "+f.schema.Noun+" has lost acknowledged writes, or may have; it begins a new incarnation, and everything derived from it is rebuilt",
-			"dir", f.dir, "why", why, "seq", inFile.seq, "incarnation", f.incarnation)
 		settled.Incarnation = f.incarnation
+	}
+	return func() error { return f.recordIdentity(id, settled) }, nil
+}
+
+// recordIdentity writes the identity that was settled, and HEAD.
+func (f *File) recordIdentity(was, settled identity) (err error) {
+	if f.head, err = privatefile.Open(filepath.Join(f.dir, headFile), os.O_RDWR|os.O_CREATE); err != nil {
+		return fmt.Errorf("data directory: %w", err)
+	}
+	switch {
+	case f.rollback != "" && f.leaveRollback:
+		return nil
+	case f.rollback != "":
+		f.log.Error("the "+f.schema.Noun+" has lost acknowledged writes, or may have; it begins a new incarnation, and everything derived from it is rebuilt",
+			"dir", f.dir, "why", f.rollback, "seq", f.seq, "incarnation", f.incarnation)
 		err = f.beginIncarnation(settled)
-	} else if settled != id {
+	case settled != was:
 		err = writeIdentity(f.dir, settled)
 	}
 	if err != nil {
-		return errors.Join(err, f.head.Close())
+		return err
 	}
-	err = writeHead(f.head, head{f.incarnation, f.seq})
-	if err == nil {
+	if err = writeHead(f.head, head{f.incarnation, f.seq}); err == nil {
 		err = f.head.Sync()
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("data directory: %w", err), f.head.Close())
+		return fmt.Errorf("data directory: %w", err)
 	}
 	return nil
 }

@@ -61,6 +61,9 @@ type Options struct {
 	MinFree int64
 	// LeaveRollback is that of boltfile.Options.
 	LeaveRollback bool
+	// Check, if not nil, is called before anything is changed in a directory that has a store, and may
+	// read the store. Its error ends Open, and leaves the directory as it was.
+	Check func(*Store) error
 	// KeepDeletion decides which keys keep their tombstones behind the horizon, for a follower that
 	// must see every deletion even when it starts again; nil means none.
 	KeepDeletion func(key string) bool
@@ -105,6 +108,12 @@ func openWith(ctx context.Context, dir string, o Options, fileOptions *boltfile.
 	}
 	if s.keepDeletion == nil {
 		s.keepDeletion = func(string) bool { return false }
+	}
+	if o.Check != nil {
+		fileOptions.Check = func(file *boltfile.File) error {
+			s.file = file
+			return o.Check(s)
+		}
 	}
 	file, err := boltfile.Open(ctx, dir, boltfile.Schema{
 		Name: BoltFile, Noun: "store", Format: format,
