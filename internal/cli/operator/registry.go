@@ -24,13 +24,13 @@ func (a *verbs) registryCommand() *cobra.Command {
 		Long: `The verbs of the operator of a registry. They run on the registry's machine and
 talk to the socket in the data directory, which only its owner can open.
 
-  gazetteer registry                         the state, and what waits for you
-  gazetteer registry admission approval      review new agents before they are admitted
-  gazetteer registry applications            list the registrations that wait
-  gazetteer registry approve AIR-ID          admit one of them
+  gazetteer registry                             the state, and what waits for you
+  gazetteer registry admission approval          review new agents before they are admitted
+  gazetteer registry applications                list the registrations that wait
+  gazetteer registry approve AIR-7G3K-M9JQ-X2PT  admit one of them
   gazetteer registry ban network 192.0.2.0/24
-  gazetteer registry reports                 list the reports about agents
-  gazetteer registry suspend AIR-ID --reason "sends spam"`,
+  gazetteer registry reports                     list the reports about agents
+  gazetteer registry suspend AIR-7G3K-M9JQ-X2PT --reason "sends spam"`,
 		Args: cli.RequireVerb,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return showAnswer(c.Context(), a, http.MethodGet, operatorRoot, nil, a.printStatus)
