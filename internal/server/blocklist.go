@@ -3,15 +3,10 @@ package server
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
-
-	"golang.org/x/term"
 )
 
 // maxBlockList bounds the operator's file, in bytes.
@@ -65,34 +60,4 @@ func (h *Server) ApplyBlockList(ctx context.Context) error {
 	}
 	h.log.Info("block list read", "file", h.Config.Crawler.BlockListFile, "entries", len(entries))
 	return nil
-}
-
-// catchHangups returns a channel with a value for each SIGHUP, and a function that ends this. It is
-// called before the server says that it is ready: from then on the signal must not end a server
-// whose service manager sends it to every process that it reloads. On a terminal without a block
-// list it does, because the terminal is gone.
-func (h *Server) catchHangups() (again chan os.Signal, stop func()) {
-	again = make(chan os.Signal, 1)
-	if h.Config.Crawler.BlockListFile != "" || !term.IsTerminal(int(os.Stderr.Fd())) {
-		signal.Notify(again, syscall.SIGHUP)
-	}
-	return again, func() { signal.Stop(again) }
-}
-
-// reloadOnHangup reads the block list again at each SIGHUP until ctx ends. If the list cannot be
-// read, the previous one stays in force. Without a list the signal changes nothing.
-func (h *Server) reloadOnHangup(ctx context.Context, again <-chan os.Signal) error {
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-again:
-			if h.Config.Crawler.BlockListFile == "" {
-				h.log.Info("nothing to read again: no block list is configured")
-			} else if err := h.ApplyBlockList(ctx); err != nil && !errors.Is(err, context.Canceled) {
-				h.log.Error("the block list was not read again; the one before stays in force", "error", err)
-			}
-			h.notifyCaughtUp(ctx)
-		}
-	}
 }

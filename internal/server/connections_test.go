@@ -36,6 +36,9 @@ func TestToolAddressSharesConnections(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { h.Close() })
+	if err := h.openToolsCertificate(); err != nil {
+		t.Fatal(err)
+	}
 	public, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -28,6 +28,11 @@ import (
 // transparency log follow the store to its end. public may be nil. ready, if not nil, is called
 // when all listeners answer.
 func (h *Server) Run(ctx context.Context, public net.Listener, crawl bool, ready func()) error {
+	if public != nil {
+		if err := h.openToolsCertificate(); err != nil {
+			return err
+		}
+	}
 	listeners, err := h.openListeners(public)
 	if err != nil {
 		return err

@@ -73,16 +73,18 @@ type Server struct {
 	relayHTTP      *relayhttp.Handler
 	tools          *toolhost.Host // nil when it is switched off, as is the next
 	toolsHTTP      *hosthttp.Handler
-	httpRuntime    *httpruntime.Runtime // nil when it is switched off
-	mail           *boltqueue.Queue
-	history        *history.History // of the figures that the status page draws
-	recorder       *recorder
-	clock          *steadyclock.Clock
-	panics         atomic.Uint64      // of handlers, since the start
-	mailCompacted  atomic.Int64       // Unix milliseconds of the last compaction of the mail, 0 for none
-	erased         atomic.Int64       // Unix milliseconds of the last erasure of an agent, 0 for none
-	awaited        sync.Map           // *compactPart as keys: what compactions wait for
-	NotifyManager  func(state string) // reports the state of the server to the service manager
+	// toolsCertificate is that of altar.tls_listen, nil without one.
+	toolsCertificate *certificateFile
+	httpRuntime      *httpruntime.Runtime // nil when it is switched off
+	mail             *boltqueue.Queue
+	history          *history.History // of the figures that the status page draws
+	recorder         *recorder
+	clock            *steadyclock.Clock
+	panics           atomic.Uint64      // of handlers, since the start
+	mailCompacted    atomic.Int64       // Unix milliseconds of the last compaction of the mail, 0 for none
+	erased           atomic.Int64       // Unix milliseconds of the last erasure of an agent, 0 for none
+	awaited          sync.Map           // *compactPart as keys: what compactions wait for
+	NotifyManager    func(state string) // reports the state of the server to the service manager
 }
 
 // Open opens the data directory and all files in it. observe, if not nil, is called for every

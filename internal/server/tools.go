@@ -5,15 +5,12 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"path/filepath"
 	"time"
 
-	"gazetteer/api/route"
 	"gazetteer/internal/exit"
 	"gazetteer/internal/version"
-	"gazetteer/limit"
 	"gazetteer/registry"
 	"gazetteer/toolhost"
 	"gazetteer/toolhost/hosthttp"
@@ -116,18 +113,3 @@ func (h *Server) admitToolClient(ctx context.Context, client string, require []s
 
 // toolsGrace is the part of the shutdown time for running calls of tools.
 func (h *Server) toolsGrace() time.Duration { return drainTimeout(h.Config) * 3 / 4 }
-
-// serveToolsTLS serves only the tool host over TLS and requests client certificates. The tool host
-// recognizes a certificate by its hash, so no certificate authority is needed. The pool counts the
-// connections.
-func (h *Server) serveToolsTLS(ctx context.Context, l net.Listener, pool *limit.ConnectionPool) error {
-	c := h.Config.Altar
-	certificate, err := tls.LoadX509KeyPair(c.TLSCertificate, c.TLSKey)
-	if err != nil {
-		return exit.Usagef("altar.tls_certificate and altar.tls_key: %v", err)
-	}
-	server := route.NewServer(route.AllowUpgrades(h.toolsHTTP), h.log)
-	server.TLSConfig = &tls.Config{Certificates: []tls.Certificate{certificate}, ClientAuth: tls.RequestClientCert, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
-	connections := pool.Listen(l)
-	return h.runServer(ctx, server, connections, func() error { return route.ServeTLS(server, connections) })
-}
