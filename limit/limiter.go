@@ -153,6 +153,19 @@ func (l *Limiter) TakeKey(ctx context.Context, name string) error {
 	return err
 }
 
+// Charge counts n more events of a client, for something that was admitted and then turned out to be
+// large. They may exceed the quota: the client then waits until as much has returned.
+func (l *Limiter) Charge(ctx context.Context, client netip.Addr, n int) {
+	if client.IsValid() {
+		l.chargeShares(ctx, l.clientShares(client), n)
+	}
+}
+
+// ChargeKey is [Limiter.Charge] for a key.
+func (l *Limiter) ChargeKey(ctx context.Context, name string, n int) {
+	l.chargeShares(ctx, l.keyShares(key{name: name}), n)
+}
+
 // TakeTarget counts one event of a client that concerns a target, such as a host: against the few that
 // the client's wider network has of its own for the target, and otherwise against those of the target.
 // So what others do with the target does not keep the client from it. All of the rule must be negative.
@@ -294,6 +307,29 @@ func (l *Limiter) reserveShares(ctx context.Context, shares []share, how int) (*
 		recordState(ctx, state)
 	}
 	return r, nil
+}
+
+// chargeShares counts n events against all shares, whatever is left of them.
+func (l *Limiter) chargeShares(ctx context.Context, shares []share, n int) {
+	if n <= 0 {
+		return
+	}
+	now := l.now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	state := State{Rule: l.rule.Name, Quota: math.MaxInt, Span: l.rule.Span, Remaining: math.MaxInt}
+	for _, s := range shares {
+		s, limiter := l.limiterOf(s, now)
+		l.byKey[s.of] = limiter
+		limiter.ReserveN(now, min(n, s.quota)) // more than the quota at once is never possible
+		if remaining := max(0, int(math.Floor(limiter.TokensAt(now)))); remaining < state.Remaining {
+			state.Remaining, state.Quota = remaining, s.quota
+			state.Reset = time.Duration((float64(s.quota) - limiter.TokensAt(now)) / float64(max(s.quota, 1)) * float64(l.rule.Span))
+		}
+	}
+	if len(shares) > 0 {
+		recordState(ctx, state)
+	}
 }
 
 // byCrowd reports whether a share is exceeded because of others: little is left for all, or a wider

@@ -26,6 +26,8 @@ type Change struct {
 	handleWritten bool
 	// others are agents that change in the same write, by AIR ID.
 	others map[string]*Change
+	// proof is what proved the change and is charged for its size; nil if nobody is.
+	proof *chargedProof
 }
 
 // ChangeAgent changes an agent with f, which may be called several times, and writes it. f must add
@@ -39,12 +41,16 @@ func (r *Registry) ChangeAgent(ctx context.Context, airID string, f func(c *Chan
 		if err := f(c); err != nil {
 			return Agent{}, err
 		}
+		units := c.countSize()
 		err = c.Commit(ctx)
 		if errors.Is(err, store.ErrConflict) {
 			if ctx.Err() != nil {
 				return Agent{}, ctx.Err()
 			}
 			continue // somebody else made progress
+		}
+		if err == nil {
+			c.chargeSize(ctx, units)
 		}
 		return c.Agent, err
 	}
@@ -105,10 +111,19 @@ func (c *Change) AddWrite(w store.Write) { c.writes = append(c.writes, w) }
 
 // AuthorizeOwner checks that the owner sent the request, and that the agent may still act.
 func (c *Change) AuthorizeOwner(ctx context.Context, who Credentials) (*Authority, error) {
+	return c.authorizeOwnerAs(ctx, who, ByKey)
+}
+
+// authorizeOwnerAs is AuthorizeOwner for a request whose signature counts as signed says.
+func (c *Change) authorizeOwnerAs(ctx context.Context, who Credentials, signed WriteProof) (*Authority, error) {
 	// The owner's credentials are checked first, so that other clients learn nothing else.
-	a, err := c.registry.authorizeWrite(ctx, &c.Agent, who, c.Now)
+	a, err := c.registry.authorizeWrite(ctx, &c.Agent, who, signed, c.Now)
 	if err != nil {
 		return nil, err
+	}
+	c.proof = &chargedProof{who.Client, signed}
+	if a.By == proofSecret {
+		c.proof.by = BySecret
 	}
 	if err := c.Agent.Usable(); err != nil {
 		return nil, err

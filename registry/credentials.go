@@ -35,7 +35,13 @@ const (
 	ByKey      WriteProof = "key"      // a signature of the current key
 	ByRotation WriteProof = "rotation" // the signatures of a rotation
 	ByRecovery WriteProof = "recovery" // the signature of the recovery key
+	// BySecretOff is the signature of the request that switches the secret off. An agent does this once.
+	BySecretOff WriteProof = "secret-off"
 )
+
+// CountsAsChange reports whether writes with this proof count against the quotas of changes and of their
+// size. Those with which an owner drives a thief out do not.
+func (by WriteProof) CountsAsChange() bool { return by == BySecret || by == ByKey }
 
 // The time window of a signed request. A nonce is stored for as long as its signature is accepted.
 const (
@@ -147,8 +153,8 @@ func (a *Agent) mayBeForgotten(created int64) bool {
 }
 
 // authorizeWrite checks that the owner of a sent the request, and stores the nonce of a signed one
-// in a. The error is [ErrNoSecret], [ErrWrongSecret] or a [*Refusal].
-func (r *Registry) authorizeWrite(ctx context.Context, a *Agent, who Credentials, now time.Time) (*Authority, error) {
+// in a. A signature counts as signed says. The error is [ErrNoSecret], [ErrWrongSecret] or a [*Refusal].
+func (r *Registry) authorizeWrite(ctx context.Context, a *Agent, who Credentials, signed WriteProof, now time.Time) (*Authority, error) {
 	if err := r.guard.CheckNetwork(ctx, who.Client); err != nil {
 		return nil, err
 	}
@@ -158,7 +164,7 @@ func (r *Registry) authorizeWrite(ctx context.Context, a *Agent, who Credentials
 	if err != nil {
 		return nil, r.guard.RefuseFailure(ctx, who.Client, err)
 	}
-	by := ByKey
+	by := signed
 	if authority.By == proofSecret {
 		by = BySecret
 	}
@@ -171,10 +177,21 @@ func (r *Registry) admitWrite(ctx context.Context, client netip.Addr, a *Agent, 
 	if err := r.guard.AdmitProved(ctx, client, *a, by); err != nil {
 		return err
 	}
-	if by == BySecret {
-		return r.countWrite(&a.SecretWritesUntil, now)
+	if until := a.writesUntil(by); until != nil {
+		return r.countWrite(until, now)
 	}
-	return r.countWrite(&a.KeyWritesUntil, now)
+	return nil
+}
+
+// writesUntil returns the count of writes with a proof in the record of the agent, nil without one.
+func (a *Agent) writesUntil(by WriteProof) *int64 {
+	switch by {
+	case BySecret:
+		return &a.SecretWritesUntil
+	case ByKey:
+		return &a.KeyWritesUntil
+	}
+	return nil
 }
 
 func (r *Registry) verifyCredentials(a *Agent, who Credentials, now time.Time) (*Authority, error) {
@@ -295,12 +312,12 @@ func (r *Registry) countWrite(until *int64, now time.Time) error {
 	if r.writesPerHour < 0 {
 		return nil
 	}
-	if *until > now.Add(time.Hour).UnixMilli() {
+	if *until > now.Add(time.Hour+maxSizeDebt).UnixMilli() {
 		*until = 0 // no wait is longer: the clock was ahead
 	}
 	busy := max(*until, now.UnixMilli()) + time.Hour.Milliseconds()/int64(r.writesPerHour)
 	if wait := busy - now.Add(time.Hour).UnixMilli(); wait > 0 {
-		return &Refusal{Kind: ErrTooMany, Code: "agent-writes", Message: fmt.Sprintf("this agent was changed very often: at most %d times an hour", r.writesPerHour),
+		return &Refusal{Kind: ErrTooMany, Code: "agent-writes", Message: fmt.Sprintf(TooManyChanges, r.writesPerHour, SizeUnit),
 			Help: "wait for the time in Retry-After; one update can change several members", Wait: time.Duration(wait) * time.Millisecond}
 	}
 	*until = busy

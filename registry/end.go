@@ -84,7 +84,7 @@ func (c *Change) EndAgent(ctx context.Context, status string, e HistoryEntry) er
 func (r *Registry) Erase(ctx context.Context, airID string, who Credentials) (Agent, error) {
 	return r.eraseAgent(ctx, airID, func(c *Change) (string, error) {
 		// A deactivated agent may be erased too.
-		if _, err := c.registry.authorizeWrite(ctx, &c.Agent, who, c.Now); err != nil {
+		if _, err := c.registry.authorizeWrite(ctx, &c.Agent, who, ByKey, c.Now); err != nil {
 			return "", err
 		}
 		if c.Agent.Status == Suspended {

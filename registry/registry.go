@@ -88,6 +88,9 @@ type AdmissionPolicy interface {
 	// AdmitProved charges a write with a valid proof to the limit that all agents share. Writes with
 	// different proofs have separate limits.
 	AdmitProved(ctx context.Context, client netip.Addr, agent Agent, by WriteProof) error
+	// ChargeSize charges the size of a stored write to the limits of the client's network and of all
+	// agents. Units are of [SizeUnit] bytes; [AdmissionPolicy.AdmitProved] charged the first to all agents.
+	ChargeSize(ctx context.Context, client netip.Addr, agent Agent, by WriteProof, units int)
 	// ExplainMissing says why there is no agent with an AIR ID: its registration waits for approval,
 	// was refused, or has expired. It returns nil when nothing is known about the AIR ID.
 	ExplainMissing(ctx context.Context, airID string) error
@@ -178,6 +181,7 @@ func (noGuard) CheckAgent(_, _ Agent, _ time.Time) error                        
 func (noGuard) CheckNetwork(context.Context, netip.Addr) error                   { return nil }
 func (noGuard) RefuseFailure(_ context.Context, _ netip.Addr, err error) error   { return err }
 func (noGuard) AdmitProved(context.Context, netip.Addr, Agent, WriteProof) error { return nil }
+func (noGuard) ChargeSize(context.Context, netip.Addr, Agent, WriteProof, int)   {}
 func (noGuard) ExplainMissing(context.Context, string) error                     { return nil }
 func (noGuard) IsKeyReleased(_ context.Context, holder string) (bool, error)     { return false, nil }
 

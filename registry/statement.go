@@ -211,6 +211,7 @@ func (c *Change) VerifyStatement(ctx context.Context, s SignedStatement) (err er
 	if err := c.registry.admitWrite(ctx, s.Client, &c.Agent, ByKey, c.Now); err != nil {
 		return err
 	}
+	c.proof = &chargedProof{s.Client, ByKey}
 	if c.Agent.KeyProof != "" {
 		return nil
 	}

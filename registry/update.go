@@ -34,7 +34,11 @@ type Update struct {
 func (r *Registry) Update(ctx context.Context, airID string, who Credentials, u Update) (Agent, []string, error) {
 	var fields []string
 	agent, err := r.ChangeAgent(ctx, airID, func(c *Change) error {
-		authority, err := c.AuthorizeOwner(ctx, who)
+		signed := ByKey
+		if u.NoSecret && len(c.Agent.SecretHash) > 0 {
+			signed = BySecretOff
+		}
+		authority, err := c.authorizeOwnerAs(ctx, who, signed)
 		if err != nil {
 			return err
 		}

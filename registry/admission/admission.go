@@ -50,6 +50,7 @@ type Policy struct {
 	registrations *limit.Limiter
 	reports       *limit.Limiter
 	changes       *limit.Limiter
+	sizes         *limit.Limiter
 	proved        *limit.Limiter
 	keyChanges    *limit.Limiter
 	failures      *limit.Limiter
@@ -74,6 +75,7 @@ func NewPolicy(o PolicyOptions) (*Policy, error) {
 			All: limits.AllRegistrations, Fair: fairRegistrations, Kept: max(limits.AllRegistrations, 0) / keptRegistrations}),
 		reports:    newLimiter(o.LimitSet, "reports", limits.Reports, -1, 24*time.Hour),
 		changes:    newLimiter(o.LimitSet, "changes", limits.Changes, -1, time.Hour),
+		sizes:      newLimiter(o.LimitSet, "changes-size", limits.Changes, -1, time.Hour),
 		proved:     o.LimitSet.Limiter(limit.Rule{Name: "changes-proved", Each: limits.Writes, All: limits.AllChanges, Fair: fairChanges}),
 		keyChanges: o.LimitSet.Limiter(limit.Rule{Name: "changes-of-keys", Each: keyChanges, All: limits.AllChanges, Fair: fairChanges}),
 		failures:   newLimiter(o.LimitSet, "failed-proofs", limits.Failures, -1, time.Hour),

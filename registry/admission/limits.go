@@ -19,12 +19,14 @@ type Limits struct {
 	Registrations    int // of one network in an hour; 20
 	AllRegistrations int // of all networks together in an hour; 1000
 	Reports          int // of abuse, of one network in a day; 10
-	Changes          int // writes of one network in an hour, to any agents; 1200
-	AllChanges       int // of all networks together in an hour; 60000
+	// Changes are the writes of one network in an hour, to any agents, and their size in units of
+	// [registry.SizeUnit]; 1200.
+	Changes    int
+	AllChanges int // of all networks together in an hour; 60000
 	// Failures are the writes of one network in an hour whose proof does not hold, such as guesses at a
 	// secret; 60.
 	Failures int
-	Writes   int // of one agent in an hour; 300
+	Writes   int // of one agent in an hour; 300. Each further [registry.SizeUnit] counts as one more
 	// Work is the proof of work, in bits, that registrations from unknown networks need once a
 	// quarter of AllRegistrations is used; 0: none. From half of the quota on it grows by one bit
 	// with each halving of the rest, by at most four.
@@ -136,8 +138,8 @@ func (p *Policy) AdmitChange(ctx context.Context, client netip.Addr) error {
 }
 
 // AdmitProved charges a write with a valid proof to the limit that all agents share. As that limit runs
-// out, the share of one agent shrinks, so that heavy writers do not stop the others. Rotations and
-// recoveries have a separate limit. The network of an agent that is older than a day is known from then
+// out, the share of one agent shrinks, so that heavy writers do not stop the others. Rotations,
+// recoveries and the end of a secret have a separate limit. The network of an agent that is older than a day is known from then
 // on.
 func (p *Policy) AdmitProved(ctx context.Context, client netip.Addr, agent registry.Agent, by registry.WriteProof) error {
 	if !client.IsValid() {
@@ -146,20 +148,44 @@ func (p *Policy) AdmitProved(ctx context.Context, client netip.Addr, agent regis
 	if p.now().Sub(agent.Created) >= knownAge {
 		p.known.addNetwork(client, p.now())
 	}
-	limiter := p.proved
-	if by == registry.ByRotation || by == registry.ByRecovery {
-		limiter = p.keyChanges
+	limiter := p.keyChanges
+	if by.CountsAsChange() {
+		limiter = p.proved
+		if err := p.checkSize(ctx, client); err != nil {
+			return err
+		}
 	}
 	exceeded, ok := errors.AsType[*limit.ExceededError](limiter.TakeKey(ctx, agent.AirID+" "+string(by)))
 	switch {
 	case !ok:
 		return nil
 	case !exceeded.All:
-		return &registry.Refusal{Kind: registry.ErrTooMany, Code: "agent-writes", Wait: exceeded.Wait, Message: fmt.Sprintf("this agent was changed very often: at most %d times an hour", exceeded.Quota),
+		return &registry.Refusal{Kind: registry.ErrTooMany, Code: "agent-writes", Wait: exceeded.Wait, Message: fmt.Sprintf(registry.TooManyChanges, exceeded.Quota, registry.SizeUnit),
 			Help: "wait for the time in Retry-After; one update can change several members"}
 	}
 	return &registry.Refusal{Kind: registry.ErrTooMany, Code: "changes-all", Wait: exceeded.Wait, Message: fmt.Sprintf("Rate limit exceeded: very many agents are being changed: at most %d changes an hour from everybody", p.limits.AllChanges),
 		Help: "wait for the time in Retry-After"}
+}
+
+// checkSize refuses a change of a client whose network has stored as much as it may.
+func (p *Policy) checkSize(ctx context.Context, client netip.Addr) error {
+	exceeded, ok := errors.AsType[*limit.ExceededError](p.sizes.Check(ctx, client))
+	if !ok {
+		return nil
+	}
+	return &registry.Refusal{Kind: registry.ErrTooMany, Code: "changes-size", Wait: exceeded.Wait,
+		Message: fmt.Sprintf("Rate limit exceeded: your network has changed very large records: at most %d times %d bytes an hour", p.limits.Changes, registry.SizeUnit),
+		Help:    "wait for the time in Retry-After; one update can change several members, and each stores the whole record again"}
+}
+
+// ChargeSize charges the size of a stored change to the network of the client, and what is beyond the
+// first unit to the limit that all agents share.
+func (p *Policy) ChargeSize(ctx context.Context, client netip.Addr, agent registry.Agent, by registry.WriteProof, units int) {
+	if !client.IsValid() || !by.CountsAsChange() {
+		return
+	}
+	p.sizes.Charge(ctx, client, units)
+	p.proved.ChargeKey(ctx, agent.AirID+" "+string(by), units-1)
 }
 
 // RefuseFailure returns the refusal of a write that failed with err. Where err says that its proof does

@@ -1,0 +1,147 @@
+package api_test
+
+import (
+	"crypto/ed25519"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"gazetteer/internal/testclock"
+	"gazetteer/protocol/httpsig"
+	"gazetteer/registry"
+	"gazetteer/registry/admission"
+)
+
+// largeUpdate returns an update whose record has about the largest possible size.
+func largeUpdate(i int) string {
+	item := strings.Repeat("<", 190)
+	var items []string
+	for n := range 20 {
+		items = append(items, fmt.Sprintf("%q", fmt.Sprintf("%d %d %s", i, n, item)))
+	}
+	return fmt.Sprintf(`{"description": "%d %s", "capabilities": [%s], "security_certifications": [%s]}`,
+		i, strings.Repeat("<", 1900), strings.Join(items, ","), strings.Join(items[:10], ","))
+}
+
+// TestGrowthOfAnAgentIsBoundedByBytes checks that changes of a large record count by their size against
+// the quotas of the agent and of the network, that Retry-After is true, and that neither delays the end
+// of a secret or a rotation.
+func TestGrowthOfAnAgentIsBoundedByBytes(t *testing.T) {
+	const writes, changes = 60, 200
+	clock := testclock.New(time.Now())
+	limits := fromNetwork(admission.Limits{Registrations: -1, AllRegistrations: -1, Writes: writes, Changes: changes})
+	limits.registry.Now = clock.Now
+	h := newTestServer(t, limits)
+	agent := func(seed int) owner {
+		key := keyFromSeed(seed)
+		body := `{"name": "Alice", "public_key": "` + publicKey(key) + `", "recovery_commitment": "` + registry.RecoveryCommitment(keyFromSeed(seed+100).Public().(ed25519.PublicKey)) + `"}`
+		r := h.requestSigned(key, encodeMultikey(key), "POST", "/api/v1/agents/register", body, httpsig.SignOptions{})
+		o := owner{h: h, key: key}
+		decodeInto(t, r, &o.registeredAgent)
+		o.path = "/api/v1/agents/" + o.AirID
+		return o
+	}
+	bySecret := func(o owner, body string) bufferedResponse {
+		return h.request("PUT", o.path, body, "Content-Type", jsonType, "X-Agent-Secret", o.Secret)
+	}
+	// refused writes until it is refused by a rule, and returns how often and how many bytes it wrote.
+	refused := func(o owner, rule string, write func(i int) bufferedResponse) (wait time.Duration, n, bytes int) {
+		t.Helper()
+		for ; n < 1000; n++ {
+			r := write(n)
+			if r.StatusCode == http.StatusTooManyRequests {
+				if got := r.problem(t).Rule; got != rule {
+					t.Fatalf("write %d is refused by %s, want %s: %s", n, got, rule, r.body)
+				}
+				seconds, err := strconv.Atoi(r.Header.Get("Retry-After"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				return time.Duration(seconds) * time.Second, n, bytes
+			}
+			if r.StatusCode != http.StatusOK {
+				t.Fatalf("write %d: %s %s", n, r.Status, r.body)
+			}
+			bytes += len(encodeJSON(t, h.newestEntry(o.AirID)))
+		}
+		t.Fatalf("%d writes were not refused", n)
+		return 0, 0, 0
+	}
+
+	first := agent(1)
+	for _, w := range []struct {
+		name  string
+		write func(i int) bufferedResponse
+	}{
+		{"secret", func(i int) bufferedResponse { return bySecret(first, largeUpdate(i)) }},
+		{"key", func(i int) bufferedResponse { return first.send("PUT", "", largeUpdate(1000+i)) }},
+	} {
+		wait, n, bytes := refused(first, "agent-writes", w.write)
+		if most := (writes + 20) * registry.SizeUnit; bytes > most || n < 3 {
+			t.Errorf("by %s, %d writes added %d bytes to the history, want at most %d", w.name, n, bytes, most)
+		}
+		if wait <= 0 || wait > 2*time.Hour {
+			t.Errorf("by %s: Retry-After %v", w.name, wait)
+		}
+	}
+	if r := first.send("PUT", "", `{"no_secret": true}`); r.StatusCode != http.StatusOK {
+		t.Errorf("the owner switches the secret off after large writes: %s %s", r.Status, r.body)
+	}
+	if r := rotateFrom(t, h, first, 9, "192.0.2.1"); r.StatusCode != http.StatusOK {
+		t.Errorf("the owner rotates the key after large writes: %s %s", r.Status, r.body)
+	}
+
+	// More agents of the network, until its own quota is used up.
+	var last owner
+	var wait time.Duration
+	for seed := 2; wait == 0; seed++ {
+		last = agent(seed)
+		for i := range writes {
+			r := bySecret(last, largeUpdate(i))
+			if r.StatusCode == http.StatusTooManyRequests {
+				if r.problem(t).Rule == "changes-size" {
+					seconds, _ := strconv.Atoi(r.Header.Get("Retry-After"))
+					wait = time.Duration(seconds) * time.Second
+				}
+				break
+			}
+		}
+		if seed > 50 {
+			t.Fatal("50 agents of one network write without limit")
+		}
+	}
+	if r := bySecret(last, `{"description": "small"}`); r.StatusCode != http.StatusTooManyRequests {
+		t.Errorf("a small change of the network: %s", r.Status)
+	}
+	if r := h.request("PUT", last.path, largeUpdate(5000), "Content-Type", jsonType, "X-Agent-Secret", last.Secret, "X-Forwarded-For", "198.51.100.1"); r.StatusCode != http.StatusOK {
+		t.Errorf("a change from another network: %s %s", r.Status, r.body)
+	}
+	if r := last.send("PUT", "", `{"no_secret": true}`); r.StatusCode != http.StatusOK {
+		t.Errorf("the owner switches the secret off from that network: %s %s", r.Status, r.body)
+	}
+	if r := rotateFrom(t, h, last, 120, "127.0.0.1"); r.StatusCode != http.StatusOK {
+		t.Errorf("the owner rotates the key from that network: %s %s", r.Status, r.body)
+	}
+	other := agent(99)
+	clock.Advance(wait)
+	if r := bySecret(other, `{"description": "small"}`); r.StatusCode != http.StatusOK {
+		t.Errorf("after Retry-After, %v: %s %s", wait, r.Status, r.body)
+	}
+}
+
+// newestEntry returns the newest entry in the history of an agent.
+func (h *testServer) newestEntry(airID string) registry.HistoryEntry {
+	h.t.Helper()
+	a, _, err := h.answers.Registry.Agent(h.t.Context(), airID)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	entries, _, err := h.answers.Registry.History(h.t.Context(), airID, 1, a.Entries-1)
+	if err != nil || len(entries) != 1 {
+		h.t.Fatalf("%d entries, %v", len(entries), err)
+	}
+	return entries[0]
+}
