@@ -272,6 +272,9 @@ func (h *Host) registerCall(inv *invocation, streams bool) (caller *Caller, join
 	if caller, err := h.joinCall(inv, streams); caller != nil || err != nil {
 		return caller, true, err
 	}
+	if h.contracts[inv.contract.Name] != inv.contract {
+		return nil, false, altar.Errorf(altar.ToolNotFound, "the contract %s was changed while the call was checked: read the tools again", inv.contract.Name)
+	}
 	state := h.stateOf(s.client)
 	if state.calls >= h.o.CallsPerClient {
 		return nil, false, quotaError(fmt.Sprintf("you have %d calls running, which is the most", state.calls), time.Second)

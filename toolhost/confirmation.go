@@ -11,7 +11,8 @@ import (
 // confirmTime is how long the token that confirms an irreversible call holds.
 const confirmTime = time.Minute
 
-// confirmationFor makes the token that confirms one call of one client until a time.
+// confirmationFor makes the token that confirms one call of one client until a time. It does not confirm a
+// call of a contract that was changed since.
 func (h *Host) confirmationFor(inv *invocation, until time.Time) string {
 	token := binary.BigEndian.AppendUint64(nil, uint64(until.UnixMilli()))
 	return base64.RawURLEncoding.EncodeToString(append(token, h.signConfirmation(inv, token)...))
@@ -19,7 +20,7 @@ func (h *Host) confirmationFor(inv *invocation, until time.Time) string {
 
 func (h *Host) signConfirmation(inv *invocation, until []byte) []byte {
 	mac := hmac.New(sha256.New, h.key)
-	for _, part := range [][]byte{until, []byte(inv.session.client), []byte(inv.session.id), []byte(inv.id), inv.digest[:]} {
+	for _, part := range [][]byte{until, []byte(inv.session.client), []byte(inv.session.id), []byte(inv.id), inv.digest[:], inv.contract.digest[:]} {
 		mac.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
 		mac.Write(part)
 	}

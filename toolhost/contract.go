@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -218,11 +219,16 @@ type contract struct {
 	Contract
 	schema       *jsonschema.Schema // nil without an InputSchema
 	irreversible bool
+	digest       [sha256.Size]byte // of all of the contract
 }
 
 // compileContract prepares a contract for calls.
 func compileContract(c Contract) (*contract, error) {
-	out := &contract{Contract: c, irreversible: isIrreversible(&c.Contract)}
+	text, err := json.Marshal(c)
+	if err != nil {
+		return nil, fmt.Errorf("contract %s: %w", c.Name, err)
+	}
+	out := &contract{Contract: c, irreversible: isIrreversible(&c.Contract), digest: sha256.Sum256(text)}
 	if c.InputSchema == nil {
 		return out, nil
 	}

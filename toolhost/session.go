@@ -3,6 +3,7 @@ package toolhost
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 type session struct {
 	id      string
 	client  string
+	own     bool // the client suggested the id
 	context altar.SecurityContext
 	tenant  string // of context, if the client's identity has it; else empty
 	expires time.Time
@@ -28,7 +30,11 @@ type session struct {
 
 const (
 	maxSessionID = 128
-	maxTTL       = math.MaxInt64 / int64(time.Second)
+	// maxSuggested bounds the ended sessions whose id a client had suggested and that are remembered, for
+	// suggestedTime each.
+	maxSuggested  = 100_000
+	suggestedTime = 24 * time.Hour
+	maxTTL        = math.MaxInt64 / int64(time.Second)
 )
 
 // errSession is what a client learns of a session that is not its own, does not exist or has ended.
@@ -37,7 +43,7 @@ func errSession(id string) *altar.Error {
 }
 
 // CreateSession makes a session for a client. It waits for no runtime. The suggested id is honored
-// unless it is in use or cannot stand in an address.
+// unless it is in use, was another client's or cannot stand in an address.
 func (h *Host) CreateSession(client string, in altar.CreateSession) (altar.SessionCreated, *altar.Error) {
 	ttl := h.o.SessionTTL
 	if in.TTLSeconds != nil {
@@ -71,13 +77,37 @@ func (h *Host) addSession(s *session) *altar.Error {
 	if state.sessions >= h.o.SessionsPerClient {
 		return quotaError(fmt.Sprintf("you have %d sessions open, which is the most", state.sessions), time.Minute)
 	}
-	for !usableSessionID(s.id) || h.sessions[s.id] != nil {
+	s.own = h.maySuggest(s)
+	for !s.own && (s.id == "" || h.sessions[s.id] != nil) {
 		s.id = "s-" + randomHex(16)
 	}
 	h.sessions[s.id] = s
 	state.sessions++
 	s.timer = time.AfterFunc(s.expires.Sub(h.o.Now()), func() { h.endSession(s, "the session expired") })
 	return nil
+}
+
+// maySuggest reports whether the client of a session may use its id, and clears the id otherwise. Runtimes
+// recognize a repeated call by the ids of its session and of the client (client_invocation_id), so no
+// client gets the id that a session of another one had. h.mu is held.
+func (h *Host) maySuggest(s *session) bool {
+	now := h.o.Now()
+	if len(h.suggested) >= maxSuggested {
+		maps.DeleteFunc(h.suggested, func(_ string, e endedSession) bool { return now.Sub(e.at) > suggestedTime })
+	}
+	ended, known := h.suggested[s.id]
+	free := !known && len(h.suggested) < maxSuggested || ended.client == s.client
+	if !usableSessionID(s.id) || h.sessions[s.id] != nil || !free {
+		s.id = ""
+		return false
+	}
+	return true
+}
+
+// An endedSession is the client of a session that has ended, and when that was.
+type endedSession struct {
+	client string
+	at     time.Time
 }
 
 // usableSessionID reports whether an id can stand in an address and in a log.
@@ -137,6 +167,9 @@ func (h *Host) endSession(s *session, reason string) bool {
 	s.ended = true
 	s.timer.Stop()
 	delete(h.sessions, s.id)
+	if s.own {
+		h.suggested[s.id] = endedSession{s.client, h.o.Now()}
+	}
 	if h.mcpSessions[s.client] == s.id {
 		delete(h.mcpSessions, s.client)
 	}

@@ -405,6 +405,35 @@ func TestConfirmation(t *testing.T) {
 	}
 }
 
+// TestConfirmationOfChangedContract checks that a confirmation holds for the contract that the user has
+// seen, and not for one that the operator has put in its place since.
+func TestConfirmationOfChangedContract(t *testing.T) {
+	h := newTestHost(t, nil)
+	contract := func(description string) {
+		h.addContracts(`[{"name": "wipe", "effect": "irreversible", "description": "` + description + `"}]`)
+	}
+	contract("Delete the draft")
+	p := h.connect("rt", "wipe")
+	session := h.session("me-token", `{}`)
+	token, _ := h.call(session, "w", "wipe", `{}`).Error.Details["confirmation"].(string)
+	contract("Delete the account")
+	p.fulfill("", "wipe")
+	p.barrier()
+	confirmed := func(token string) answer {
+		return h.ask("POST", callPath(session), "me-token", `{"invocation_id":"w","tool_name":"wipe","parameters":{},"confirmation":"`+token+`"}`)
+	}
+	go func() { p.succeed(p.nextCall().InvocationID, `1`) }()
+	a := confirmed(token)
+	h.want(a, 403, altar.AuthorizationFailed)
+	if a.Error == nil {
+		t.Fatal("the confirmation of the earlier contract was accepted")
+	}
+	token, _ = a.Error.Details["confirmation"].(string)
+	if a := confirmed(token); a.status != 200 {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+}
+
 // The outcome of an irreversible call is on the disk before its answer; others are written behind.
 func TestAuditTrail(t *testing.T) {
 	var dir string

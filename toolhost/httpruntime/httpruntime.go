@@ -195,6 +195,9 @@ func (r *Runtime) callService(ctx context.Context, m altar.ToolCall) (payload, m
 	if refused := r.rates.awaitTurn(ctx, request.URL.Host, c.Pin.RequestsPerMinute); refused != nil {
 		return nil, nil, refused
 	}
+	if now, _ := r.o.Host.Contract(m.ToolName); now.State != toolhost.Approved || now.Pin != c.Pin {
+		return nil, nil, altar.Errorf(altar.ToolNotFound, "the contract %s was changed or revoked while the call waited for its turn", m.ToolName)
+	}
 	begun := time.Now()
 	response, err := r.client.Do(request)
 	if err != nil {

@@ -117,30 +117,38 @@ func newWorld(t *testing.T) *world { return newTimedWorld(t, time.Minute) }
 // newTimedWorld is newWorld with another time limit for a call.
 func newTimedWorld(t *testing.T, limit time.Duration) *world {
 	t.Helper()
+	s := &service{}
+	server := httptest.NewTLSServer(s)
+	t.Cleanup(server.Close)
+	return openWorld(t, limit, s, &http.Transport{
+		DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, // the server has a certificate of another name
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			if strings.HasPrefix(address, "dead.") {
+				return nil, fmt.Errorf("%s does not answer", address)
+			}
+			return new(net.Dialer).DialContext(ctx, network, server.Listener.Addr().String())
+		},
+	})
+}
+
+// openWorld returns a host whose runtime reaches the service by a transport.
+func openWorld(t *testing.T, limit time.Duration, s *service, transport http.RoundTripper) *world {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	db, err := boltstore.Open(ctx, t.TempDir(), boltstore.Options{MinFree: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, store: db, service: &service{}}
+	w := &world{t: t, store: db, service: s}
 	w.host, err = toolhost.Open(ctx, toolhost.Options{Store: db, Dir: t.TempDir(), CallTimeout: limit, Blocked: func(context.Context, string) (bool, error) { return w.blocked, nil }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewTLSServer(w.service)
 	runtime := httpruntime.New(httpruntime.Options{
 		Host: w.host, Credentials: map[string]httpruntime.Credential{
 			"api.example": {Header: "X-Key", Value: "k1"}, "other.example": {Header: "X-Key", Value: "k2"}, "port.example:8443": {Header: "X-Key", Value: "k3"},
 		},
-		Transport: &http.Transport{
-			DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, // the server has a certificate of another name
-			DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-				if strings.HasPrefix(address, "dead.") {
-					return nil, fmt.Errorf("%s does not answer", address)
-				}
-				return new(net.Dialer).DialContext(ctx, network, server.Listener.Addr().String())
-			},
-		},
+		Transport: transport,
 	})
 	ended := make(chan error, 2)
 	go func() { ended <- w.host.Run(ctx, time.Second) }()
@@ -152,7 +160,6 @@ func newTimedWorld(t *testing.T, limit time.Duration) *world {
 				t.Error(err)
 			}
 		}
-		server.Close()
 		w.host.Close()
 		db.Close()
 	})
