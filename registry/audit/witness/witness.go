@@ -72,7 +72,19 @@ type witnessed struct {
 	tree   tlog.Tree  // size 0 if nothing was cosigned
 	signed []byte     // with the cosignature
 	stored int64      // the size in the store
+	last   cosignature
 }
+
+// A cosignature is the last one of a log that was made since the start.
+type cosignature struct {
+	text string // what it signs
+	line []byte
+	at   time.Time
+}
+
+// cosignInterval is how long a cosignature is repeated for the same checkpoint: anyone can send it again,
+// and each new cosignature is written to disk.
+const cosignInterval = time.Minute
 
 // Open reads the earlier cosigned checkpoints. Close must be called. The error matches
 // [privatefile.ErrLocked] if another process has the directory open. It names the file, and what to do,
@@ -264,7 +276,8 @@ func newRefusal(status int, format string, args ...any) error {
 // Add cosigns the checkpoint of a request and returns the line with the cosignature. The request is
 // the body of C2SP tlog-witness: a line with "old" and a size; the hashes of the consistency proof
 // from that size, one per line; an empty line; and the signed checkpoint. A refusal is a
-// *Refusal. Add writes the checkpoint to disk before it returns the cosignature.
+// *Refusal. Add writes the checkpoint to disk before it returns the cosignature. For the same checkpoint
+// again it repeats the cosignature for a minute.
 func (w *Witness) Add(ctx context.Context, request []byte) ([]byte, error) {
 	older, proof, signed, err := parseAdd(request)
 	if err != nil {
@@ -290,11 +303,19 @@ func (w *Witness) Add(ctx context.Context, request []byte) ([]byte, error) {
 	if err := w.checkCheckpoint(l, older, proof, c); err != nil {
 		return nil, err
 	}
-	line, err := w.signCheckpoint(l, c, signed)
+	text, _, _ := strings.Cut(string(signed), "\n\n")
+	if age := w.now().Sub(l.last.at); text == l.last.text && age >= 0 && age < cosignInterval {
+		return l.last.line, nil
+	}
+	line, err := w.signCheckpoint(l, c, text, signed)
 	if err != nil {
 		return nil, err
 	}
-	return line, w.storeSize(ctx, l)
+	if err := w.storeSize(ctx, l); err != nil {
+		return nil, err
+	}
+	l.last = cosignature{text, line, w.now()}
+	return line, nil
 }
 
 // checkCheckpoint compares a checkpoint with the previously cosigned one.
@@ -318,8 +339,7 @@ func (w *Witness) checkCheckpoint(l *witnessed, older int64, proof []tlog.Hash, 
 }
 
 // signCheckpoint signs a checkpoint, stores it, and returns the signature line.
-func (w *Witness) signCheckpoint(l *witnessed, c checkpoint.Checkpoint, signed []byte) ([]byte, error) {
-	text, _, _ := strings.Cut(string(signed), "\n\n")
+func (w *Witness) signCheckpoint(l *witnessed, c checkpoint.Checkpoint, text string, signed []byte) ([]byte, error) {
 	alone, err := note.Sign(&note.Note{Text: text + "\n"}, checkpoint.NewCosigner(w.key, w.now))
 	if err != nil {
 		return nil, fmt.Errorf("cosign the checkpoint of %s: %w", c.Origin, err)

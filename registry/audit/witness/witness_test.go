@@ -277,3 +277,39 @@ func FuzzAdd(f *testing.F) {
 		}
 	})
 }
+
+// TestRepeatedRequest checks that a request which somebody else sends again and again writes nothing, and
+// that the cosignature gets a new time after a minute.
+func TestRepeatedRequest(t *testing.T) {
+	s, key, dir := audittest.NewTree(t, "other.example/log"), audittest.NewKey(t, "witness.example/w1"), filepath.Join(t.TempDir(), "w")
+	now := noon
+	w := audittest.OpenWitness(t, func() time.Time { return now }, dir, key, s.Key)
+	signed := s.Grow(5, "a")
+	add := func(older int64) (line string, file os.FileInfo) {
+		t.Helper()
+		got, err := w.Add(t.Context(), s.Request(older, 5, signed))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files, err := filepath.Glob(filepath.Join(dir, strings.Repeat("?", 32)))
+		if err != nil || len(files) != 1 {
+			t.Fatalf("the files are %v, %v", files, err)
+		}
+		if file, err = os.Stat(files[0]); err != nil {
+			t.Fatal(err)
+		}
+		return string(got), file
+	}
+	line, file := add(0)
+	for _, step := range []struct {
+		after time.Duration
+		fresh bool
+	}{{0, false}, {59 * time.Second, false}, {time.Minute, true}, {time.Minute + time.Second, false}, {-time.Hour, true}} {
+		now = noon.Add(step.after)
+		gotLine, gotFile := add(5)
+		if fresh := gotLine != line; fresh != step.fresh || os.SameFile(gotFile, file) == step.fresh {
+			t.Errorf("after %v: a new cosignature %v, want %v; written %v", step.after, fresh, step.fresh, !os.SameFile(gotFile, file))
+		}
+		line, file = gotLine, gotFile
+	}
+}
