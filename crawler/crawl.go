@@ -116,6 +116,7 @@ func (c *Crawler) lastResult(ctx context.Context, r Result) (Result, error) {
 		docs[d.Kind] = d
 		r.Documents++
 		r.Operations += len(d.Operations)
+		r.Errors += countErrors(d)
 	}
 	r.State = stateOf(r.Documents, r.Fetches)
 	r.Summary = "not due before " + r.NextDue.UTC().Format(time.RFC3339) + "; last: " + summarizeVisit(r.Fetches, docs)

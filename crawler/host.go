@@ -86,6 +86,7 @@ type Result struct {
 	Summary    string    `json:"summary"`
 	Documents  int       `json:"documents"`     // current, after the visit
 	Operations int       `json:"operations"`    // in them
+	Errors     int       `json:"errors"`        // findings in them that are errors
 	Requests   int       `json:"requests"`      // made in this visit, redirects included
 	New        []string  `json:"new,omitempty"` // hosts found and added
 	NextDue    time.Time `json:"next_due,omitzero"`

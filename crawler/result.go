@@ -37,6 +37,7 @@ func (s *session) finishVisit(took time.Duration) {
 	for _, d := range s.visit.docs {
 		r.Documents++
 		r.Operations += len(d.Operations)
+		r.Errors += countErrors(d)
 	}
 	r.Requests, r.State = v.requests, stateOf(r.Documents, r.Fetches)
 	r.Summary = summarizeVisit(r.Fetches, s.visit.docs)
@@ -47,14 +48,7 @@ func summarizeVisit(fetches []fetch.Fetch, stored map[document.Kind]*document.Do
 	var parts []string
 	for _, kind := range document.Kinds() {
 		if d := stored[kind]; d != nil {
-			part := fmt.Sprintf("%s %s", kind, formatOperations(len(d.Operations)))
-			switch n := countErrors(d); {
-			case n == 1:
-				part += " (breaks its draft once)"
-			case n > 1:
-				part += fmt.Sprintf(" (breaks its draft %d times)", n)
-			}
-			parts = append(parts, part)
+			parts = append(parts, fmt.Sprintf("%s %s%s", kind, formatOperations(len(d.Operations)), describeErrors(d)))
 		}
 	}
 	said := map[string]bool{}
@@ -70,6 +64,9 @@ func summarizeVisit(fetches []fetch.Fetch, stored map[document.Kind]*document.Do
 			continue
 		}
 		said[reason] = true
+		if f.Outcome == fetch.Unreadable {
+			reason = fmt.Sprintf("%s: %s: %s", f.Outcome, f.URL, f.Detail)
+		}
 		if len(parts) > 0 {
 			reason = f.Kind + " " + reason
 		}
@@ -81,6 +78,9 @@ func summarizeVisit(fetches []fetch.Fetch, stored map[document.Kind]*document.Do
 	return strings.Join(parts, "; ")
 }
 
+// maxNamedRules bounds the rules that the line of a document names.
+const maxNamedRules = 3
+
 // countErrors counts the findings that are errors.
 func countErrors(d *document.Document) int {
 	n := 0
@@ -90,6 +90,29 @@ func countErrors(d *document.Document) int {
 		}
 	}
 	return n
+}
+
+// describeErrors counts the findings of a document that are errors and names their rules, "" without
+// an error.
+func describeErrors(d *document.Document) string {
+	n := countErrors(d)
+	if n == 0 {
+		return ""
+	}
+	var rules []string
+	for _, f := range d.Findings {
+		if f.Severity == protocol.Error && !slices.Contains(rules, f.Code) {
+			rules = append(rules, f.Code)
+		}
+	}
+	if len(rules) > maxNamedRules {
+		rules = append(rules[:maxNamedRules], "…")
+	}
+	times := "once"
+	if n > 1 {
+		times = fmt.Sprintf("%d times", n)
+	}
+	return fmt.Sprintf(" (breaks its draft %s: %s)", times, strings.Join(rules, ", "))
 }
 
 func formatOperations(n int) string {

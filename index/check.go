@@ -18,9 +18,9 @@ import (
 
 // A Comparison contains the counts of [Compare].
 type Comparison struct {
-	Documents int    // of the store, each compared with its entries by a digest and their number
-	Entries   int    // of the index
-	Behind    uint64 // writes of the store that the index has not read yet
+	Documents int    `json:"documents"` // of the store, each compared with its entries by a digest and their number
+	Entries   int    `json:"entries"`   // of the index
+	Behind    uint64 `json:"behind"`    // writes of the store that the index has not read yet
 }
 
 // Compare compares an index directory that no process uses with the store: the checksum of every

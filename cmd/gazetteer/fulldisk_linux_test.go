@@ -7,7 +7,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
+	"gazetteer/internal/exit"
 	"gazetteer/internal/need"
 )
 
@@ -58,5 +60,36 @@ func TestErasureOnFullDisk(t *testing.T) {
 	p.end(os.Interrupt)
 	if out, code := p.cli("check"); code != 0 {
 		t.Errorf("check: exit code %d: %s", code, out)
+	}
+}
+
+// TestStartOnFullDisk checks that a start on a full disk says so in one line, with the way out: on
+// a disk without any space the server does not start, on one without min_free_bytes it only reads.
+func TestStartOnFullDisk(t *testing.T) {
+	t.Parallel()
+	dir := need.Tmpfs(t, "size=64m")
+	p := startProgramIn(t, dir, "min_free_bytes=67108864")
+	const warning = "the disk is full: the server answers and deletes, but stores nothing new; free disk space, or lower min_free_bytes"
+	for end := time.Now().Add(time.Minute); !strings.Contains(p.log.String(), warning); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("the log says nothing of the full disk:\n%s", p.log)
+		}
+	}
+	p.end(os.Interrupt)
+	if n := strings.Count(p.log.String(), "not enough free disk space"); n != 1 {
+		t.Errorf("%d lines about the full disk, want 1:\n%s", n, p.log)
+	}
+
+	if err := os.RemoveAll(p.data()); err != nil {
+		t.Fatal(err)
+	}
+	var disk syscall.Statfs_t
+	if err := syscall.Statfs(dir, &disk); err != nil {
+		t.Fatal(err)
+	}
+	os.WriteFile(filepath.Join(dir, "ballast"), make([]byte, int64(disk.Bavail)*disk.Bsize), 0o600) // to the last block
+	out, code := p.cli("serve", "--no-crawl", "--listen", "127.0.0.1:0")
+	if code != exit.Data || !strings.Contains(out, " is full: free disk space (move backups away), or use another disk") || strings.Count(out, "\n") != 1 {
+		t.Errorf("exit code %d, want %d and one line:\n%s", code, exit.Data, out)
 	}
 }

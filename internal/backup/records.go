@@ -36,7 +36,7 @@ func (c *checker) checkRecords(ctx context.Context, s *boltstore.Store) error {
 	total := int64(s.Head().Seq) // there are no more records than writes
 	for record, err := range s.List(ctx, "", "") {
 		if store.Damaged(record, err) {
-			c.addProblem(remedyOf(record.Key), "the record %s is damaged: %v", record.Key, err)
+			c.addProblem(remedyOf(record.Key), "%v", err) // which names the record
 			r.skipDamaged(record.Key)
 			continue
 		}

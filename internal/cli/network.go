@@ -68,6 +68,8 @@ func describeFileError(e *fs.PathError) string {
 		return e.Path + " is a directory"
 	case errors.Is(e, syscall.ENOTDIR):
 		return "a part of the path " + e.Path + " is not a directory"
+	case errors.Is(e, syscall.ENOSPC), errors.Is(e, syscall.EDQUOT):
+		return "the disk of " + e.Path + " is full: free disk space (move backups away), or use another disk"
 	}
 	return ""
 }

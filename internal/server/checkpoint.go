@@ -83,6 +83,19 @@ func readRecordedCopy(recorded string) ([]byte, error) {
 	return text, lock.Close()
 }
 
+// checkCopyDirectory refuses a configured second copy of the checkpoint in a directory that does not
+// exist, before anything is written.
+func checkCopyDirectory(conf config.Config) error {
+	path := conf.Registry.CheckpointCopy
+	if path == "" || path == noCheckpointCopy {
+		return nil
+	}
+	if dir := filepath.Dir(path); !fileExists(dir) {
+		return exit.Usagef("registry.checkpoint_copy is %s, and there is no directory %s: make it, or mount its disk", path, dir)
+	}
+	return nil
+}
+
 // CheckpointCopy returns the path of the second copy of the last checkpoint of the log beside a store
 // with that id; "" if there is to be none, or it cannot be written.
 func CheckpointCopy(conf config.Config, storeID string) string {
@@ -135,10 +148,10 @@ func (h *Server) keepCheckpoints(ctx context.Context) error {
 	tick := time.NewTicker(checkpointInterval)
 	defer tick.Stop()
 	for {
-		if err := h.keepCheckpoint(ctx); err != nil && ctx.Err() == nil {
+		if err := h.keepCheckpoint(ctx); isNews(ctx, err) {
 			h.log.Warn("the newest checkpoint of the log was not written to the store", "error", err)
 		}
-		if err := h.keepMailPosition(ctx); err != nil && ctx.Err() == nil {
+		if err := h.keepMailPosition(ctx); isNews(ctx, err) {
 			h.log.Warn("the position of the mail was not written to the store", "error", err)
 		}
 		select {
@@ -157,10 +170,10 @@ const checkpointTimeout = 2 * time.Second
 func (h *Server) keepLastCheckpoint() {
 	ctx, cancel := context.WithTimeout(context.Background(), checkpointTimeout)
 	defer cancel()
-	if err := h.keepCheckpoint(ctx); err != nil {
+	if err := h.keepCheckpoint(ctx); isNews(ctx, err) {
 		h.log.Info("the newest checkpoint of the log was not written to the store before the stop", "error", err)
 	}
-	if err := h.keepMailPosition(ctx); err != nil {
+	if err := h.keepMailPosition(ctx); isNews(ctx, err) {
 		h.log.Info("the position of the mail was not written to the store before the stop", "error", err)
 	}
 }

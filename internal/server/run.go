@@ -181,6 +181,7 @@ func (h *Server) listParts(l serverListeners, crawl bool) []part {
 			return h.Store.Maintain(ctx, boltstore.MaintainOptions{Keep: time.Duration(h.Config.Store.Horizon), Hour: h.Config.Store.CompactHour, MustCopy: h.holdsErased, After: h.compactViewsQuietly})
 		}},
 		{true, h.watchStore},
+		{isPublic, h.watchDiskSpace},
 	}
 }
 

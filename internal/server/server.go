@@ -109,6 +109,9 @@ func Open(ctx context.Context, c config.Config, e Environment, l *slog.Logger, o
 	if err := checkStoreFiles(c.DataDir); err != nil {
 		return nil, err
 	}
+	if err := checkCopyDirectory(c); err != nil {
+		return nil, err
+	}
 	// The log is held against the store before either is changed.
 	openLog := func(s *boltstore.Store) (err error) {
 		h.Store = s

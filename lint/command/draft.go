@@ -24,8 +24,9 @@ type draft struct {
 	now    time.Time
 
 	name, description, host string
-	domain                  string // AGIS
-	authType, authHeader    string // AI Discovery
+	domain                  string   // AGIS
+	languages               []string // AI Discovery
+	authType, authHeader    string   // AI Discovery
 	operations              []operation
 
 	reviews []convert.Review // of proposals that were taken
@@ -150,9 +151,13 @@ func (s *draft) aiTree() *protocol.Node {
 	if s.authHeader != "" {
 		tree.Put(auth, "header", tree.String(s.authHeader))
 	}
+	service := tree.Object("name", cmp.Or(s.name, "Service"), "description", cmp.Or(s.description, "A service for agents"))
+	if len(s.languages) > 0 {
+		tree.Put(service, "language", tree.Strings(s.languages...))
+	}
 	return tree.Object(
 		"aiendpoint", "1.0",
-		"service", tree.Object("name", cmp.Or(s.name, "Service"), "description", cmp.Or(s.description, "A service for agents")),
+		"service", service,
 		"capabilities", capabilities, "auth", auth,
 		"meta", tree.Object("last_updated", s.now.Format(time.DateOnly)),
 	)

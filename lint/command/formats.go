@@ -52,7 +52,7 @@ func initFormats() []initFormat {
 		advice:    "Agents will call it over HTTP. If it has no interface for programs yet, name what its pages do: to look at\nthe menu is GET /menu.",
 		buildTree: (*draft).aiTree, write: writeUnmarked,
 		buildRest: func([]byte, string) ([][]byte, error) { return nil, nil },
-		guesses:   func(*draft) []convert.Review { return nil },
+		guesses:   func(s *draft) []convert.Review { return reviewLanguage(s.languages) },
 		mark:      `"review": [`, marked: "meta.review from",
 		name: "/service/name", description: "/service/description", operations: "/capabilities",
 		verb: "/id", noun: "/id", intent: "/description", inputs: "/params", outputs: "/returns", optionalOutputs: true,

@@ -52,6 +52,7 @@ answer, 3 a file could not be read or written.`,
 	f.StringVar(&v.dir, "dir", ".", "write into this directory")
 	f.StringVar(&v.url, "url", "", "the address or host of the service")
 	f.StringVar(&v.name, "name", "", "the name of the service")
+	f.StringSliceVar(&v.languages, "language", nil, "a language that the service answers in, for example de; may be repeated (only ai)")
 	f.BoolVar(&v.force, "force", false, "overwrite existing files")
 	return c
 }
@@ -61,6 +62,7 @@ type initRun struct {
 	Environment
 	format, openapi, dir, url, name string
 	force                           bool
+	languages                       []string
 }
 
 // builtDocument is a new document with the reviews of its guesses.
@@ -92,6 +94,9 @@ func (v *initRun) runInit(ctx context.Context, args []string) error {
 		if host, err = fetch.CheckHost(v.url); err != nil {
 			return usageErrorf("--url: %v", err)
 		}
+	}
+	if err := v.checkLanguages(f); err != nil {
+		return err
 	}
 	if err := v.checkNotExisting(f); err != nil {
 		return err
@@ -128,7 +133,7 @@ func (v *initRun) buildFiles(ctx context.Context, f initFormat, host string) (bu
 	if v.openapi != "" {
 		return v.fromOpenAPI(ctx, f, host)
 	}
-	s := draft{format: f, now: v.currentTime(), name: v.name, host: host}
+	s := draft{format: f, now: v.currentTime(), name: v.name, host: host, languages: v.languages}
 	a := newAsker(v.Environment)
 	v.printError("A few questions about your service. An empty line accepts the value in brackets.")
 	if f.advice != "" {
@@ -170,6 +175,12 @@ func (v *initRun) fromOpenAPI(ctx context.Context, f initFormat, host string) (b
 		Today: time.Date(today.Year(), today.Month(), today.Day(), 0, 0, 0, 0, time.UTC)})
 	if err != nil {
 		return builtDocument{}, "", v.conversionError(v.openapi, "openapi", source, err)
+	}
+	if f.kind == document.AI {
+		if out.Text, err = withLanguages(out.Text, v.languages); err != nil {
+			return builtDocument{}, "", err
+		}
+		out.Reviews = append(out.Reviews, reviewLanguage(v.languages)...)
 	}
 	m, err := assembleFiles(f, out.Text, host)
 	m.reviews = out.Reviews

@@ -166,7 +166,9 @@ func (ad *Admission) Run(ctx context.Context) error {
 			if !errors.Is(err, store.ErrFull) && !errors.Is(err, store.ErrCorrupt) {
 				return registry.IgnoreContextEnd(ctx, err)
 			}
-			ad.log.Warn("the records of the registration could not be cleaned up", "error", err)
+			if !errors.Is(err, store.ErrFull) { // the server reports a full disk
+				ad.log.Warn("the records of the registration could not be cleaned up", "error", err)
+			}
 		}
 		wait.ForSignal(ctx, cleanupInterval, nil)
 	}

@@ -19,12 +19,12 @@ import (
 
 // A StoreComparison contains the counts of [CompareStore].
 type StoreComparison struct {
-	Records int64 // records of the store that are leaves
-	Waiting int64 // records that the log has yet to read
-	Lost    int64 // leaves of records whose loss the operator has accepted
+	Records int64 `json:"records"` // of the store that are leaves
+	Waiting int64 `json:"waiting"` // records that the log has yet to read
+	Lost    int64 `json:"lost"`    // leaves of records whose loss the operator has accepted
 	// Undeclared are erased leaves whose record the store has deleted, or whose loss the operator has
 	// accepted, and that no leaf declares yet.
-	Undeclared int64
+	Undeclared int64 `json:"undeclared"`
 }
 
 // CompareStore compares a store with the directory of its log, which no process may use: every leaf

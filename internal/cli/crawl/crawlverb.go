@@ -173,6 +173,9 @@ func (a *verbs) crawlHosts(ctx context.Context, c *cli.Client, asked crawlFlags)
 	if asked.list != nil && !a.JSON && err == nil {
 		p.PrintLine("%s", results.formatSummary(time.Since(begun)))
 	}
+	if asked.list == nil && !a.JSON && err == nil && results.faulty != "" {
+		p.PrintLine("Why, with rules and lines:\n  %s", a.FormatCommand("explain "+cli.QuoteForShell(results.faulty)))
+	}
 	if err == nil && results.empty > 0 && !asked.once {
 		return exit.ErrSilent
 	}

@@ -9,6 +9,7 @@ import (
 
 	"gazetteer/crawler"
 	"gazetteer/crawler/hostlist"
+	"gazetteer/fetch"
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
 	"gazetteer/lint/format"
@@ -24,6 +25,8 @@ type crawlResults struct {
 	// For the last line: hosts by state, their operations, and the number of requests.
 	states               map[crawler.State]int
 	operations, requests int
+	// faulty is the first host without a document, or with one that breaks its draft.
+	faulty string
 }
 
 // formatSummary summarizes the results of a list in one line.
@@ -68,6 +71,9 @@ func (s *crawlResults) countAndPrint(r crawler.Result, line []byte) error {
 	defer s.mu.Unlock()
 	if r.Documents == 0 {
 		s.empty++
+	}
+	if (r.Documents == 0 || r.Errors > 0) && r.State != crawler.Unvisited && r.Outcome() != fetch.BadHost && s.faulty == "" {
+		s.faulty = r.Host
 	}
 	s.states[r.State]++
 	s.operations += r.Operations

@@ -21,6 +21,7 @@ import (
 	"gazetteer/internal/exit"
 	"gazetteer/internal/server"
 	"gazetteer/lint/format"
+	"gazetteer/store/boltfile"
 )
 
 // standardStream is the argument for standard output or input.
@@ -215,6 +216,10 @@ No server may run on the directory. Exit code 1 means that something is damaged.
 			}
 			if _, err := os.Stat(config.DataDir); err != nil {
 				return cli.NoDataError(config, cli.Operate)
+			}
+			// Asked first: the check of the keys comes before that of the store, which a server holds.
+			if held := boltfile.Holder(config.DataDir); held != nil {
+				return held
 			}
 			r, err := backup.Check(c.Context(), config.DataDir, a.newPartProgress("checking"))
 			damage, damaged := errors.AsType[*backup.DamagedError](err)
