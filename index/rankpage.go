@@ -6,6 +6,7 @@ import (
 
 	"gazetteer/index/bitset"
 	"gazetteer/index/query"
+	"gazetteer/index/siblings"
 	"gazetteer/index/view"
 )
 
@@ -23,7 +24,7 @@ func (s *searcher) rankPage(ctx context.Context, found *view.MatchSet, p *page) 
 		}
 	}
 	limit := q.Offset + q.Limit
-	p.entries, p.more, p.total, err = s.rankFound(found, max(limit, s.comparedArguments(), siblingPlaces))
+	p.entries, p.more, p.total, err = s.rankFound(found, max(limit, s.comparedArguments(), siblings.Places))
 	if err != nil {
 		return err
 	}

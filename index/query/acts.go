@@ -139,6 +139,9 @@ func (a *Act) readIdiom(e *expression, clause []string) {
 		return
 	}
 	stands := strings.Fields(e.stands)
+	if tokens.StemOf(stands[0]) == tokens.StemOf(normalizeWord(clause[0])) {
+		return // the expression begins with the word that it stands for: tickets for the match
+	}
 	if a.Verb != "" && slices.ContainsFunc(stands, func(w string) bool { return strings.HasPrefix(w, a.Verb) || tokens.StemOf(w) == tokens.StemOf(a.Verb) }) {
 		return // rent a car: car rental
 	}
@@ -178,6 +181,9 @@ func expressionAt(found []expression, at int) *expression {
 // prohibition. polite contains the polite words before it.
 func actOf(polite, words []string, weights []float32) Act {
 	act := Act{}
+	if after := afterCorrection(words); after > 0 {
+		words, weights = words[after:], weights[after:]
+	}
 	lower := lowerWords(words)
 	for i := range lower {
 		if weights[i] > 0 && endsSomething(lower, i) {
@@ -238,8 +244,8 @@ func actOf(polite, words []string, weights []float32) Act {
 		act.Verb, act.Wanted, act.Ends = "cancel", effect.End, true
 	}
 	if act.Ends {
-		act.Object = tokens.StemOf(ObjectOf(lower[1:]))
-		act.All = slices.ContainsFunc(lower, func(w string) bool { return slices.Contains(allWords, w) })
+		act.Object = tokens.StemOf(ObjectOf(lower[1:phraseEnd(words)]))
+		act.All = slices.ContainsFunc(lower, MeansAll)
 	}
 	if act.Wanted == 0 && act.Ends {
 		act.Wanted = effect.End
@@ -256,6 +262,28 @@ func actOf(polite, words []string, weights []float32) Act {
 		act.Ends = false // "which flights are cancelled today"
 	}
 	return act
+}
+
+// afterCorrection returns the number of words that a clause takes back: "delete it... no, show it" asks
+// to show something.
+func afterCorrection(words []string) int {
+	for i, w := range words {
+		if i > 0 && i+1 < len(words) && strings.EqualFold(w, "no,") {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// phraseEnd returns the number of words, of two or more, up to the first comma or other mark that ends
+// a phrase: "delete this task, the list has to stay" deletes no list.
+func phraseEnd(words []string) int {
+	for i, w := range words {
+		if i > 0 && strings.ContainsAny(w[len(w)-1:], ",;:.!?") {
+			return i + 1
+		}
+	}
+	return len(words)
 }
 
 // beginsQuestion reports whether a question begins with two words that are not question words: is
@@ -356,8 +384,11 @@ var (
 // allWords ask for all things of a kind.
 var allWords = strings.Fields("all every everything entire whole empty clear purge bulk")
 
+// MeansAll reports whether a word in lower case says that an act ends all things of a kind.
+func MeansAll(word string) bool { return slices.Contains(allWords, word) }
+
 // prepositions end the object of a verb.
-var prepositions = strings.Fields("about after at before by for from in into of off on over since to under until with without that which who")
+var prepositions = strings.Fields("about after as at before by for from in into of off on over since to under until with without that which who")
 
 // ObjectOf returns the last word of the noun phrase that words begin with.
 func ObjectOf(words []string) string {

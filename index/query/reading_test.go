@@ -173,6 +173,28 @@ func TestQuantitiesInAnotherUnit(t *testing.T) {
 	}
 }
 
+// The object of an act ends with its phrase, what a request takes back is not its act, and expressions
+// that begin with the noun that they stand for are no acts.
+func TestObjectsOfActs(t *testing.T) {
+	a, err := tokens.NewAnalyzer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]struct{ verb, object string }{
+		"delete only this sketch, the folder has to stay":  {"delete", "sketch"},
+		"remove the banner as the marketing team requires": {"remove", "banner"},
+		"remove the old banner from the page of the team":  {"remove", "banner"},
+		"delete the sketch... no, show it":                 {"show", ""},
+		"tickets for the regatta":                          {"", ""},
+		"get me out of my phone contract":                  {"cancel", "phone"},
+		"put the newsletter on hold":                       {"pause", "newslett"},
+	} {
+		if act := ParseRequest(a, text).Act; act.Verb != want.verb || act.Object != want.object {
+			t.Errorf("%s: verb %q, object %q, want %q and %q", text, act.Verb, act.Object, want.verb, want.object)
+		}
+	}
+}
+
 // A thing and what it is about is to be shown, unless it is new.
 func TestTopicsAreShown(t *testing.T) {
 	a, err := tokens.NewAnalyzer()

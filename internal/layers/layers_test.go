@@ -35,7 +35,7 @@ var rows = [][]string{
 	{"document/diff/meaning"},
 	{"document/diff", "store/follow", "store/boltfile", "store/storetest", "fetch", "call", "lint/repair", "registry/keyfile", "index/query", "index/semantic", "index/spelling"},
 	{"crawler/frontier", "crawler/hostlist", "crawler/journal", "crawler/politeness", "index/entry", "conformance", "registry/audit/checkpoint", "registry/resolve"},
-	{"index/view", "registry/audit/proof", "registry/audit/tiles"},
+	{"index/view", "index/siblings", "registry/audit/proof", "registry/audit/tiles"},
 	{"store/boltstore", "conformance/standing", "crawler", "index", "registry", "lint", "relay"},
 	{"mailbox", "relay/boltqueue", "relay/relayhttp", "lint/format", "registry/audit", "registry/audit/witness", "registry/attestation", "changefeed"},
 	{"toolhost"},

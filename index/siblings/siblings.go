@@ -1,0 +1,254 @@
+// Package siblings orders those operations of one host that stand among the first answers to a
+// request. The ranking compares operations of all hosts by the words that they share with the request.
+// Operations of one host share most words, so that their verbs, their objects and the other words of
+// their names decide.
+package siblings
+
+import (
+	"slices"
+	"strings"
+
+	"gazetteer/index/query"
+	"gazetteer/index/semantic"
+	"gazetteer/index/tokens"
+	"gazetteer/protocol/effect"
+)
+
+// Places is the number of first operations to compare.
+const Places = 6
+
+const (
+	// narrowerShare is the minimum score of an operation, as a share of that of another one of its
+	// host, to come before it for its name, verbShare for its verb, and endShare because only it ends
+	// something.
+	narrowerShare = 0.85
+	verbShare     = 0.8
+	endShare      = 0.6
+	// equalShare is the same for an operation that only reads, where that is what the request wants,
+	// and the other one may change something.
+	equalShare = 0.98
+)
+
+// An Operation is one of the first operations.
+type Operation struct {
+	Host         string
+	Verb, Intent string
+	Class        effect.Class   // its inferred effects
+	Name         []tokens.Token // the terms of its name
+	// IsNear reports whether a term of its name has a meaning near to that of a word of the request
+	// that the name lacks: captions, where subtitles are wanted. has tells which words the name has.
+	IsNear func(term int, has []bool) bool
+}
+
+// Order returns the order of the first operations: the numbers of operations, of which the scores
+// fall. An operation that is nil keeps its place. An operation takes the place of another one of its
+// host if it [comparison.comesBefore] it. Those that an earlier one [comparison.rulesOut] come last.
+func Order(request *query.Request, verbs *semantic.RelationCache, operations []*Operation, scores []int64) []int {
+	order := make([]int, len(operations))
+	compared := make([]*comparison, len(operations))
+	for i, o := range operations {
+		order[i] = i
+		if o != nil {
+			compared[i] = compare(request, verbs, o)
+		}
+	}
+	for i := range order {
+		for j := i; j > 0; {
+			k := j - 1 // the sibling before it
+			for k >= 0 && !compared[order[j]].isSibling(compared[order[k]]) {
+				k--
+			}
+			if k < 0 || !compared[order[j]].comesBefore(compared[order[k]], float64(scores[j])/float64(scores[k])) {
+				break
+			}
+			order[j], order[k] = order[k], order[j]
+			j = k
+		}
+	}
+	var last []int
+	first := order[:0:0]
+	for i, number := range order {
+		ruledOut := slices.ContainsFunc(order[:i], func(before int) bool {
+			return compared[before].isSibling(compared[number]) && compared[before].rulesOut(compared[number])
+		})
+		if ruledOut {
+			last = append(last, number)
+		} else {
+			first = append(first, number)
+		}
+	}
+	return append(first, last...)
+}
+
+// A comparison compares an operation with the request.
+type comparison struct {
+	*Operation
+	asked  []bool // the words of the request that its name has
+	others int    // the number of other things in its name
+	match  verbMatch
+	ends   endedObject
+	named  bool // whether a word of the request has its verb
+	// For a request that only reads: whether the operation only reads, and whether it may change
+	// something; and whether the request asks to see what there is.
+	onlyReads, mayChange, shows bool
+}
+
+// verbMatch compares the verb of an operation with that of the request.
+type verbMatch int
+
+const (
+	noVerb verbMatch = iota // the request has none
+	sameVerb
+	similarVerb
+	unrelatedVerb
+)
+
+// endedObject tells what an operation ends, for a request that ends something.
+type endedObject int
+
+const (
+	endsUnknown endedObject = iota // its name and its intent do not tell what, or the request ends nothing
+	endsObject                     // what the request ends
+	endsAnother
+	endsMore // all things of the kind of which the request ends one
+)
+
+func compare(request *query.Request, verbs *semantic.RelationCache, o *Operation) *comparison {
+	c := &comparison{Operation: o, asked: make([]bool, len(request.Words)), match: matchVerb(request, verbs, o.Verb), ends: compareEnds(request, o)}
+	if wanted := request.Act.Wanted; wanted != 0 && wanted&^query.Reading == 0 && o.Class != 0 {
+		c.mayChange = o.Class&^query.Reading != 0
+		c.onlyReads = !c.mayChange
+		c.shows = request.Act.OnlyShows() || request.Act.Question && request.Act.Method == 0
+	}
+	verb := tokens.StemOf(strings.ToLower(o.Verb))
+	var others []int
+	for k, t := range o.Name {
+		known := t.Stem == verb // another verb does not make it another thing
+		for i, w := range request.Words {
+			has := func(term tokens.Token) bool { return term.Stem == t.Stem }
+			if slices.ContainsFunc(w.Terms, has) || slices.ContainsFunc(w.Meanings, has) {
+				c.asked[i], known = true, true
+				c.named = c.named || t.Stem == verb
+			}
+		}
+		if !known {
+			others = append(others, k)
+		}
+	}
+	for _, k := range others {
+		if !o.IsNear(k, c.asked) {
+			c.others++
+		}
+	}
+	return c
+}
+
+func matchVerb(request *query.Request, verbs *semantic.RelationCache, offered string) verbMatch {
+	if request.Act.Verb == "" {
+		return noVerb
+	}
+	switch verbs.RelateVerb(query.SingleVerb(request.Act.Verb), offered) {
+	case semantic.RelationExact, semantic.RelationStem:
+		return sameVerb
+	case semantic.RelationSynonym, semantic.RelationHypernym:
+		return similarVerb
+	}
+	return unrelatedVerb
+}
+
+// compareEnds compares what the intent of an operation says it ends with what the request ends.
+func compareEnds(request *query.Request, o *Operation) endedObject {
+	words := strings.Fields(strings.ToLower(o.Intent))
+	asked := request.Act.Object
+	if asked == "" || o.Class&effect.End == 0 || len(words) < 2 {
+		return endsUnknown
+	}
+	switch object := query.ObjectOf(words[1:]); {
+	case object == "":
+		return endsUnknown
+	case tokens.StemOf(object) != asked:
+		// What a name ends with is what the operation is about: DELETE /files/folders.
+		if lastOf(o.Name, asked) > lastOf(o.Name, tokens.StemOf(object)) {
+			return endsUnknown
+		}
+		return endsAnother
+	case !request.Act.All && (query.MeansAll(words[1]) || query.MeansAll(strings.ToLower(o.Verb))):
+		return endsMore
+	case o.Class == effect.End:
+		return endsObject
+	}
+	return endsUnknown
+}
+
+// lastOf returns the place of the last term with a stem, -1 if there is none.
+func lastOf(terms []tokens.Token, stem string) int {
+	for i, t := range slices.Backward(terms) {
+		if t.Stem == stem {
+			return i
+		}
+	}
+	return -1
+}
+
+func (c *comparison) isSibling(o *comparison) bool {
+	return c != nil && o != nil && c.Host == o.Host
+}
+
+// comesBefore reports whether an operation comes before another one of its host, which has a higher
+// score: share is its own score as a share of that. It does in these cases:
+//   - It ends what the request ends, and the other one something else, or more.
+//   - It ends what the request ends, and the verb of the other one is unrelated to ending.
+//   - It has the verb of the request, and the other one an unrelated verb.
+//   - It only reads, as the request wants, and the other one, with nearly the same score, may change
+//     something.
+//   - Its name shares the same words with the request and has fewer others: "create an issue" asks for
+//     create_issue and not for create_issue_type. Only the same kinds of effect are compared by name,
+//     because the ranking has judged the kinds.
+func (c *comparison) comesBefore(o *comparison, share float64) bool {
+	switch {
+	case c.ends == endsObject && (o.ends == endsAnother || o.ends == endsMore):
+		return true
+	case c.ends == endsObject && o.Class != effect.End && o.match == unrelatedVerb && share >= endShare:
+		return true
+	case c.match == sameVerb && o.match == unrelatedVerb && share >= verbShare:
+		return true
+	case c.onlyReads && o.mayChange && share >= equalShare:
+		return true
+	case c.Class != o.Class || c.others >= o.others || share < narrowerShare:
+		return false
+	}
+	for i, has := range o.asked {
+		if has && !c.asked[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// makes reports whether an operation creates something or tells somebody something, and nothing else.
+func (c *comparison) makes() bool {
+	return c.Class != 0 && c.Class&^(effect.Commit|effect.Tell) == 0
+}
+
+// rulesOut reports whether an operation, which does what the request wants, makes it unlikely that
+// another one of its host is meant, which could do harm instead:
+//   - The first one ends what the request ends, and the other one ends something else, or more, or
+//     creates something.
+//   - The first one has the verb of the request, and the other one ends something and has an unrelated
+//     verb.
+//   - The first one only reads, where the request asks to see what there is or has its verb, and the
+//     other one may change something.
+//   - The other one undoes what the first one does: BUY and REFUND. If the request does not have the
+//     verb of the first one, it also has to end something.
+func (c *comparison) rulesOut(o *comparison) bool {
+	switch {
+	case c.ends == endsObject && (o.ends == endsAnother || o.ends == endsMore || o.makes()):
+		return true
+	case c.match == sameVerb && o.match == unrelatedVerb && o.Class&effect.End != 0 && o.Class&query.Reading == 0:
+		return true
+	case c.onlyReads && (c.shows || c.match == sameVerb) && o.mayChange:
+		return true
+	}
+	certain := c.named || c.match == sameVerb || c.match == similarVerb || c.match == noVerb && o.Class&effect.End != 0
+	return certain && effect.AreOpposed(strings.ToLower(c.Verb), strings.ToLower(o.Verb))
+}
