@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 	"unicode"
@@ -27,6 +28,14 @@ func Quote(s string) string {
 
 // Length returns the length of s in characters (code points), the unit of the drafts' limits.
 func Length(s string) int { return utf8.RuneCountInString(s) }
+
+// LineLength returns the number of bytes before the first CR or LF in text. YAML has more line breaks.
+func LineLength(text []byte) int {
+	if i := bytes.IndexAny(text, "\r\n"); i >= 0 {
+		return i
+	}
+	return len(text)
+}
 
 // ControlRune returns the first control character in s, and false if there is
 // none.

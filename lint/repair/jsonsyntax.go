@@ -68,7 +68,7 @@ func (s *jsonScanner) scanAll() {
 			}
 			comma = -1
 		case c == '#' || bytes.HasPrefix(s.text[i:], []byte("//")):
-			end = i + lineLength(s.text[i:])
+			end = i + protocol.LineLength(s.text[i:])
 			s.faults = append(s.faults, SyntaxFault{comment, i, end})
 		case bytes.HasPrefix(s.text[i:], []byte("/*")):
 			end = len(s.text)
@@ -174,7 +174,7 @@ func syntaxEdits(text []byte, kind []SyntaxFault) []protocol.Edit {
 // extendComment extends a comment that ends its line by the blanks before it, and one that has its
 // lines to itself by the line break.
 func extendComment(text []byte, from, to int) (int, int) {
-	end := to + lineLength(text[to:])
+	end := to + protocol.LineLength(text[to:])
 	if len(bytes.TrimSpace(text[to:end])) > 0 {
 		return from, to
 	}

@@ -88,7 +88,7 @@ func (r *reading) removeLine(n *protocol.Node) []protocol.Edit {
 	if strings.TrimSpace(string(r.body[start:n.Offset])) != "-" {
 		return nil
 	}
-	end := n.End + lineLength(r.body[n.End:])
+	end := n.End + protocol.LineLength(r.body[n.End:])
 	if rest := strings.TrimSpace(string(r.body[n.End:end])); rest != "" && rest[0] != '#' {
 		return nil
 	}
@@ -101,14 +101,6 @@ func (r *reading) removeLine(n *protocol.Node) []protocol.Edit {
 		start = len(bytes.TrimRight(r.body[:start], "\r\n"))
 	}
 	return []protocol.Edit{{Offset: start, End: end}}
-}
-
-// lineLength returns the number of bytes before the next line break.
-func lineLength(text []byte) int {
-	if i := bytes.IndexAny(text, "\r\n"); i >= 0 {
-		return i
-	}
-	return len(text)
 }
 
 // addElement appends a word to a list of words, in the form of the word before it.
@@ -136,7 +128,7 @@ func (r *reading) addElement(list *protocol.Node, word string) []protocol.Edit {
 	if strings.TrimSpace(before) != "-" {
 		return nil
 	}
-	end := last.End + lineLength(r.body[last.End:])
+	end := last.End + protocol.LineLength(r.body[last.End:])
 	newline := "\n"
 	if bytes.HasPrefix(r.body[end:], []byte("\r\n")) {
 		newline = "\r\n"

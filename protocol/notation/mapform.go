@@ -191,7 +191,7 @@ func (m *mapForm) rewriteIndented(e *protocol.Node, colon, indent int, method, p
 		indent = key + 2
 	}
 	m.replaceRange(e.KeyOffset, colon, "-"+strings.Repeat(" ", indent-key-1)+"method: "+plainYAML(method))
-	end := colon + lineLength(m.text[colon:])
+	end := colon + protocol.LineLength(m.text[colon:])
 	m.replaceRange(end, end, m.newline+strings.Repeat(" ", indent)+"path: "+plainYAML(path))
 }
 
@@ -203,7 +203,7 @@ func (m *mapForm) indentLines(offset, end, by int) {
 			return
 		}
 		offset += i + 1
-		if rest := m.text[offset:]; lineLength(rest) > 0 {
+		if rest := m.text[offset:]; protocol.LineLength(rest) > 0 {
 			m.replaceRange(offset, offset, strings.Repeat(" ", by))
 		}
 	}

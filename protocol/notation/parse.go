@@ -146,20 +146,12 @@ func (p *parser) skipSpace() {
 	for p.pos < len(p.text) {
 		p.skipBlanks()
 		if p.atComment() {
-			p.pos += lineLength(p.text[p.pos:])
+			p.pos += protocol.LineLength(p.text[p.pos:])
 		}
 		if !p.acceptNewline() {
 			return
 		}
 	}
-}
-
-// lineLength returns the number of bytes before the next line break.
-func lineLength(text []byte) int {
-	if i := bytes.IndexAny(text, "\r\n"); i >= 0 {
-		return i
-	}
-	return len(text)
 }
 
 // currentColumn returns the column of pos in bytes, from 0.

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"gazetteer/protocol"
 )
 
 // parseQuoted parses a quoted text. In a text of several lines each line break with the white space
@@ -145,7 +147,7 @@ func (p *parser) atBlockScalar() bool {
 
 // parseBlockScalar parses the following lines that are indented further than column.
 func (p *parser) parseBlockScalar(folded bool, column int) string {
-	p.pos += lineLength(p.text[p.pos:])
+	p.pos += protocol.LineLength(p.text[p.pos:])
 	var lines []string
 	for {
 		at := *p
@@ -158,7 +160,7 @@ func (p *parser) parseBlockScalar(folded bool, column int) string {
 			*p = at
 			break
 		}
-		end := p.pos + lineLength(p.text[p.pos:])
+		end := p.pos + protocol.LineLength(p.text[p.pos:])
 		lines = append(lines, strings.TrimRight(string(p.text[p.pos:end]), " \t"))
 		p.pos = end
 	}
