@@ -45,6 +45,12 @@ func (i *Identity) allowsTenant(tenant string) bool {
 	return tenant == "" || slices.Contains(i.Tenants, tenant) || slices.Contains(i.Tenants, everyID)
 }
 
+func (i Identity) isSame(other Identity) bool { return i.ID == other.ID && i.Kind == other.Kind }
+
+func (i Identity) hasCredentialOf(other Identity) bool {
+	return i.Token == other.Token && i.Certificate == other.Certificate
+}
+
 func (i Identity) isOperator() bool { return i.Kind == ClientIdentity && i.ID == OperatorClient }
 
 // Errors of identities.
@@ -110,7 +116,9 @@ func (h *Host) saveIdentities(list []Identity) error {
 	return privatefile.Replace(filepath.Join(h.o.Dir, IdentitiesFile), append(text, '\n'))
 }
 
-// AddIdentity adds an identity, or another credential in place of that of the same id and kind.
+// AddIdentity adds an identity, or another credential in place of that of the same id and kind. The
+// connections that a runtime has opened with the previous credential end, because the operator
+// replaces one that others may know. A client shows its credential with every request.
 func (h *Host) AddIdentity(_ context.Context, add Identity) error {
 	if err := checkIdentity(add.ID); err != nil {
 		return err
@@ -135,7 +143,7 @@ func (h *Host) AddIdentity(_ context.Context, add Identity) error {
 	add.Added = h.o.Now().UTC()
 	var list []Identity
 	for _, old := range h.Identities() {
-		if old.ID == add.ID && old.Kind == add.Kind {
+		if old.isSame(add) {
 			if add.Tenants == nil {
 				add.Tenants = old.Tenants
 			}
@@ -146,8 +154,12 @@ func (h *Host) AddIdentity(_ context.Context, add Identity) error {
 		}
 		list = append(list, old)
 	}
-	if err := h.replaceIdentities(append(list, add)); err != nil || add.Kind != ClientIdentity {
+	if err := h.replaceIdentities(append(list, add)); err != nil {
 		return err
+	}
+	if add.Kind == RuntimeIdentity {
+		h.closeRuntimes("the credential was replaced: connect with the new one", func(i Identity) bool { return i.isSame(add) && !i.hasCredentialOf(add) })
+		return nil
 	}
 	h.endSessions("the client lost its tenant", func(s *session) bool { return s.client == add.ID && !add.allowsTenant(s.tenant) })
 	return nil
@@ -204,19 +216,24 @@ func (h *Host) RemoveIdentity(_ context.Context, id string) error {
 	if err := h.replaceIdentities(list); err != nil {
 		return err
 	}
+	h.closeRuntimes("the identity was removed", func(i Identity) bool { return i.ID == id })
+	h.endSessions("the identity was removed", func(s *session) bool { return s.client == id })
+	return nil
+}
+
+// closeRuntimes closes the connections of the runtimes for whose identities end returns true.
+func (h *Host) closeRuntimes(reason string, end func(Identity) bool) {
 	h.mu.Lock()
 	var runtimes []*Runtime
 	for _, r := range h.runtimes {
-		if r.identity.ID == id {
+		if end(r.identity) {
 			runtimes = append(runtimes, r)
 		}
 	}
 	h.mu.Unlock()
 	for _, r := range runtimes {
-		r.conn.Close(CloseRefused, "the identity was removed")
+		r.conn.Close(CloseRefused, reason)
 	}
-	h.endSessions("the identity was removed", func(s *session) bool { return s.client == id })
-	return nil
 }
 
 func (h *Host) replaceIdentities(list []Identity) error {

@@ -198,6 +198,10 @@ func (r *Runtime) registerID(m altar.AnnounceRuntime) *altar.Error {
 	if r.detached {
 		return altar.Errorf(altar.RuntimeUnavailable, "the connection has ended")
 	}
+	// The runtime of this program has no credential.
+	if !r.identity.hasCredentialOf(Identity{}) && !slices.ContainsFunc(h.identities, func(i Identity) bool { return i.isSame(r.identity) && i.hasCredentialOf(r.identity) }) {
+		return altar.Errorf(altar.AuthorizationFailed, "the credential of %s was replaced or removed since the connection began", r.identity.ID)
+	}
 	own := m.RuntimeID == r.identity.ID
 	if !own {
 		own = strings.HasPrefix(m.RuntimeID, r.identity.ID+"-") &&

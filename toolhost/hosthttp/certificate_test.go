@@ -117,6 +117,35 @@ func TestRuntimeWithACertificate(t *testing.T) {
 	}
 }
 
+// TestReplacedCredential checks that a new token ends the connections that the old one has opened,
+// also one that has not announced its runtime yet, and leaves those of other identities and kinds.
+func TestReplacedCredential(t *testing.T) {
+	h := newTestHost(t, nil)
+	p := h.connect("rt", "echo")
+	h.connect("rt2", "echo")
+	silent := h.dial("rt-token")
+	session := h.session("me-token", `{}`)
+	for _, add := range []toolhost.Identity{
+		{ID: "rt", Kind: toolhost.RuntimeIdentity, Token: toolhost.HashToken("rt-new")},
+		{ID: "rt2", Kind: toolhost.RuntimeIdentity, Token: toolhost.HashToken("rt2-token")}, // the same again
+		{ID: "me", Kind: toolhost.ClientIdentity, Token: toolhost.HashToken("me-new")},
+	} {
+		if err := h.host.AddIdentity(context.Background(), add); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.wantClosed(1008)
+	silent.sendText(`{"type":"AnnounceRuntime","runtime_id":"rt","language":"go","protocol_version":"1.0.0","capabilities":[]}`)
+	silent.wantClosed(1008)
+	h.waitFor("the end of the connection", func() bool {
+		list := h.host.Runtimes()
+		return len(list) == 1 && list[0].ID == "rt2"
+	})
+	if a := h.call(session, "i", "echo", `{}`); a.status != 401 {
+		t.Errorf("the old token of the client: %d %s", a.status, a.body)
+	}
+}
+
 // TestRemovedIdentity checks that removing an identity ends its open connections.
 func TestRemovedIdentity(t *testing.T) {
 	h := newTestHost(t, nil)

@@ -75,7 +75,8 @@ func (v *verbs) addIdentityCommand() *cobra.Command {
 		Long: `Add gives access to the holder of a bearer token or of a client certificate. Only the
 SHA-256 of either is kept, in altar/identities.json of the data directory. A token file
 holds the token and nothing else; spaces and line ends around it do not count. To replace a
-credential, add the identity again: the earlier credential is no longer valid. A client with
+credential, add the identity again: the earlier credential is no longer valid, and connections
+that a runtime has opened with it end. A client with
 tenants may open sessions in their name only, and contracts for a tenant are for clients that have
 it; without --tenant a client keeps the tenants that it has.
 
