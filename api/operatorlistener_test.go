@@ -19,6 +19,8 @@ import (
 	"gazetteer/api/route"
 	"gazetteer/conformance/standing"
 	"gazetteer/crawler"
+	"gazetteer/internal/testclock"
+	"gazetteer/registry/registrar"
 	"gazetteer/store"
 
 	"github.com/gin-gonic/gin"
@@ -290,5 +292,37 @@ func TestLocalOperatorHandler(t *testing.T) {
 	}
 	if status := send("POST", address, "Origin", "http://"+address); status == http.StatusForbidden {
 		t.Error("a page of the operator is refused")
+	}
+}
+
+// TestForeignPagesAreNoAttention checks that a page of another site in the operator's browser, such as one
+// with an image at an address of the operator's listener, does not keep registration open.
+func TestForeignPagesAreNoAttention(t *testing.T) {
+	clock := testclock.New(time.Now())
+	h := newTestServer(t, options{registry: registrar.Options{Now: clock.Now}})
+	listener := httptest.NewUnstartedServer(nil)
+	listener.Config.Handler = h.api.LocalOperatorHandler(listener.Listener.Addr().String())
+	listener.Start()
+	t.Cleanup(listener.Close)
+	attended := func(site string) time.Time {
+		t.Helper()
+		if r := h.requestAt(listener.URL, "GET", "/admin/registry", nil, "Sec-Fetch-Site", site); r.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %s %s", site, r.Status, r.body)
+		}
+		p, err := h.answers.Registry.RegistrationPolicy(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.Attended
+	}
+	first := attended("same-origin")
+	for _, site := range []string{"cross-site", "same-site"} {
+		clock.Advance(24 * time.Hour)
+		if at := attended(site); !at.Equal(first) {
+			t.Errorf("a request from %s counts as attention at %v", site, at)
+		}
+	}
+	if at := attended("none"); !at.After(first) {
+		t.Error("the operator's own request does not count as attention")
 	}
 }

@@ -44,11 +44,14 @@ func (a *Routes) operatorRoutes(h huma.API) {
 	h.OpenAPI().Paths[imported.Path].Post.RequestBody = &huma.RequestBody{Required: true, Content: route.Content(exportType, route.TextSchema())}
 }
 
-// markAttended records in the registry that its operator is active.
+// markAttended records in the registry that its operator is active. A page of another site in the operator's
+// browser, which may contain such an address as that of an image, does not count.
 func markAttended[I, O any](a *Routes, work func(context.Context, *I) (*O, error)) func(context.Context, *I) (*O, error) {
 	return func(ctx context.Context, in *I) (*O, error) {
-		if err := a.Answers.Registry.RecordAttention(ctx); err != nil {
-			return nil, err
+		if route.IsFromOperator(ctx) {
+			if err := a.Answers.Registry.RecordAttention(ctx); err != nil {
+				return nil, err
+			}
 		}
 		return work(ctx, in)
 	}

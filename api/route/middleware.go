@@ -56,7 +56,7 @@ var methods = []string{
 // ClientAddress returns the address of the client: that of the connection, unless a trusted proxy
 // reports another one. It is invalid for the operator, whom no limit counts.
 func ClientAddress(c *gin.Context) netip.Addr {
-	if c.Request.Context().Value(operatorKey{}) != nil {
+	if IsFromOperator(c.Request.Context()) {
 		return netip.Addr{}
 	}
 	a, err := netip.ParseAddr(c.ClientIP())

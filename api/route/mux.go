@@ -195,6 +195,10 @@ func (a *Mux) OperatorHandler() http.Handler {
 	})
 }
 
+// IsFromOperator reports whether the request of a context came to the operator's listeners, and no page of
+// another site made a browser send it.
+func IsFromOperator(ctx context.Context) bool { return ctx.Value(operatorKey{}) != nil }
+
 // LocalOperatorHandler is [Mux.OperatorHandler] for an address of this machine, which any local program
 // can reach. A page in a browser must not: requests that name another host than address (DNS
 // rebinding) and requests from a page of another origin are refused.
