@@ -219,7 +219,7 @@ func (a Agent) Usable() error {
 	case Active:
 		return nil
 	case Suspended:
-		return &Refusal{Kind: ErrForbidden, Code: "suspended", Message: "Agent is suspended", Help: "ask the operator of the registry: " + a.Reason}
+		return &Refusal{Kind: ErrForbidden, Code: "suspended", Message: "Agent is suspended", Help: "ask the operator of the registry, who gave this reason: " + a.Reason}
 	}
 	if a.Status == Merged {
 		return &Refusal{Kind: ErrGone, Code: Merged, Message: "Agent is merged into " + a.MergedInto, Help: "use " + a.MergedInto + "; keys and history of this one stay to be read"}

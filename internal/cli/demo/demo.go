@@ -127,6 +127,9 @@ func (d *demo) loadConfig() (config.Config, func() error, error) {
 	if c.LogLevel == config.Default().LogLevel {
 		c.LogLevel = "error" // the demo prints each visit itself
 	}
+	if d.listen == "" && c.Listen != config.Default().Listen {
+		d.listen = c.Listen
+	}
 	c.Registry.AllowLoopback, c.Relay.Enabled = true, true                    // the agents' inboxes are at the demo itself
 	c.Altar.HTTPRuntime = true                                                // all services of the small internet are on loopback
 	c.Search.Timeout = max(c.Search.Timeout, config.Duration(30*time.Second)) // the crawl uses the machine meanwhile

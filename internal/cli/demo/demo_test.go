@@ -134,3 +134,17 @@ func TestHostCountsAddUp(t *testing.T) {
 		t.Errorf("%d first visits of %d", d.countFirstVisits(), d.countVisits())
 	}
 }
+
+// TestListenOfConfiguration checks that the demo listens where listen of the configuration says, unless
+// --listen says otherwise.
+func TestListenOfConfiguration(t *testing.T) {
+	for listen, want := range map[string]string{"": "127.0.0.2:0", "127.0.0.3:0": "127.0.0.3:0"} {
+		d := &demo{App: &cli.App{Settings: []string{"listen=127.0.0.2:0"}}, listen: listen, keep: t.TempDir()}
+		if _, _, err := d.loadConfig(); err != nil {
+			t.Fatal(err)
+		}
+		if d.listen != want {
+			t.Errorf("--listen %q: it listens on %q, want %q", listen, d.listen, want)
+		}
+	}
+}

@@ -76,7 +76,7 @@ cannot be undone.`,
 			if err := a.changeAgent(c.Context(), operatorAgentPath(args[0], "/erase"), nil); err != nil || a.JSON {
 				return err
 			}
-			a.PrintNextSteps("Its bytes leave the files with the next compaction, within 24 hours, or now:", "gazetteer compact --keep 0s")
+			a.PrintNextSteps("Its bytes leave the files with the next compaction, within 24 hours, or now:", a.FormatCommand("compact --keep 0s"))
 			return nil
 		},
 	}
