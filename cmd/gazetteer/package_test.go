@@ -66,7 +66,7 @@ func TestPackage(t *testing.T) {
 	if !slices.IsSortedFunc(list, func(a, b string) int { return slices.Compare(strings.Split(a, "/"), strings.Split(b, "/")) }) || len(times) != 1 || !times["2026-01-0200:00:00"] {
 		t.Errorf("the archive is in the order %q, with the times %v", list, times)
 	}
-	for _, file := range []string{"gazetteer", "gazlint", "gazetteer.service", "config.toml", "README.md", "CHANGELOG.md", "LICENSE", "LICENSES-OF-DEPENDENCIES", "docs/operating.md"} {
+	for _, file := range []string{"gazetteer", "gazlint", "gazetteer.service", "alerts.yml", "config.toml", "README.md", "CHANGELOG.md", "LICENSE", "LICENSES-OF-DEPENDENCIES", "docs/operating.md"} {
 		if !slices.Contains(list, name+"/"+file) {
 			t.Errorf("the archive has no %s: %q", file, list)
 		}
