@@ -145,3 +145,47 @@ func (h *testServer) newestEntry(airID string) registry.HistoryEntry {
 	}
 	return entries[0]
 }
+
+// TestRecoveriesOfAnAgentAreBounded checks that an owner who begins and ends recoveries again and again
+// adds few entries to the history, can always end the last one, and begins another one after Retry-After.
+func TestRecoveriesOfAnAgentAreBounded(t *testing.T) {
+	clock := testclock.New(time.Now())
+	limits := fromNetwork(admission.Limits{Registrations: -1, AllRegistrations: -1, Changes: -1})
+	limits.registry.Now = clock.Now
+	h := newTestServer(t, limits)
+	key, recoveryKey := keyFromSeed(1), keyFromSeed(2)
+	body := `{"name": "Alice", "public_key": "` + publicKey(key) + `", "recovery_commitment": "` + registry.RecoveryCommitment(recoveryKey.Public().(ed25519.PublicKey)) + `"}`
+	r := h.requestSigned(key, encodeMultikey(key), "POST", "/api/v1/agents/register", body, httpsig.SignOptions{})
+	var a registeredAgent
+	decodeInto(t, r, &a)
+	recover := func(next ed25519.PrivateKey) bufferedResponse {
+		x := registry.NewRecovery(a.CreatorDID, encodeMultikey(key), recoveryKey, next, "", clock.Now())
+		body := map[string]string{"agent": x.Agent, "current_key": x.From, "public_key": x.To, "recovery_key": x.Key,
+			"created": x.Created.Format(time.RFC3339), "nonce": x.Nonce, "recovery_signature": x.RecoverySignature, "new_signature": x.NewSignature}
+		if next == nil {
+			delete(body, "public_key")
+			delete(body, "new_signature")
+		}
+		return h.request("POST", "/api/v1/agents/"+a.AirID+"/recovery", string(encodeJSON(t, body)), "Content-Type", jsonType)
+	}
+	begun := 0
+	for ; begun < 60; begun++ {
+		if r = recover(keyFromSeed(10 + begun)); r.StatusCode != http.StatusAccepted {
+			break
+		}
+		if r := recover(nil); r.StatusCode != http.StatusOK && r.StatusCode != http.StatusAccepted {
+			t.Fatalf("the end of recovery %d: %s %s", begun, r.Status, r.body)
+		}
+	}
+	if begun != 12 || r.StatusCode != http.StatusTooManyRequests || r.problem(t).Rule != "recoveries" {
+		t.Fatalf("%d recoveries, then %s %s", begun, r.Status, r.body)
+	}
+	seconds, err := strconv.Atoi(r.Header.Get("Retry-After"))
+	if err != nil || seconds < 1 || seconds > 24*3600 {
+		t.Fatalf("Retry-After %q", r.Header.Get("Retry-After"))
+	}
+	clock.Advance(time.Duration(seconds) * time.Second)
+	if r := recover(keyFromSeed(99)); r.StatusCode != http.StatusAccepted {
+		t.Errorf("after Retry-After: %s %s", r.Status, r.body)
+	}
+}

@@ -35,6 +35,8 @@ const (
 	ByKey      WriteProof = "key"      // a signature of the current key
 	ByRotation WriteProof = "rotation" // the signatures of a rotation
 	ByRecovery WriteProof = "recovery" // the signature of the recovery key
+	// ByRecoveryRequest is that signature for a recovery that nothing else refuses, and not for the end of one.
+	ByRecoveryRequest WriteProof = "recovery-request"
 	// BySecretOff is the signature of the request that switches the secret off. An agent does this once.
 	BySecretOff WriteProof = "secret-off"
 )

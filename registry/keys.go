@@ -280,6 +280,11 @@ func (c *Change) requestRecovery(ctx context.Context, x Recovery) error {
 	if err := c.reserveNextKey(ctx, x.From, x.To); err != nil {
 		return err
 	}
+	// Each request stores the whole record again. The end of a recovery is not counted, so that nobody can
+	// keep the owner from it.
+	if err := c.registry.guard.AdmitProved(ctx, x.Client, c.Agent, ByRecoveryRequest); err != nil {
+		return err
+	}
 	authority.Signatures[x.To] = x.NewSignature
 	c.Agent.Recovery = &PendingRecovery{To: next, Next: x.Next, Asked: c.Now, Due: c.Now.Add(c.registry.recoveryDelay)}
 	return c.AddEntry(HistoryEntry{Event: EventRecovery, Actor: ActorOwner, Fields: []string{"recovery"}, Authority: authority})

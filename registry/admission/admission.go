@@ -53,6 +53,7 @@ type Policy struct {
 	sizes         *limit.Limiter
 	proved        *limit.Limiter
 	keyChanges    *limit.Limiter
+	recoveries    *limit.Limiter
 	failures      *limit.Limiter
 	known         knownNetworks
 	blockLists    blockLists
@@ -78,6 +79,7 @@ func NewPolicy(o PolicyOptions) (*Policy, error) {
 		sizes:      newLimiter(o.LimitSet, "changes-size", limits.Changes, -1, time.Hour),
 		proved:     o.LimitSet.Limiter(limit.Rule{Name: "changes-proved", Each: limits.Writes, All: limits.AllChanges, Fair: fairChanges}),
 		keyChanges: o.LimitSet.Limiter(limit.Rule{Name: "changes-of-keys", Each: keyChanges, All: limits.AllChanges, Fair: fairChanges}),
+		recoveries: o.LimitSet.Limiter(limit.Rule{Name: "recoveries", Each: maxRecoveries, All: -1, Span: 24 * time.Hour}),
 		failures:   newLimiter(o.LimitSet, "failed-proofs", limits.Failures, -1, time.Hour),
 	}
 	p.log = cmp.Or(p.log, slog.New(slog.DiscardHandler))

@@ -54,6 +54,9 @@ const (
 // withdrawals of them. The registry allows fewer rotations a day.
 const keyChanges = 60
 
+// maxRecoveries is how many recoveries of one agent may begin in a day.
+const maxRecoveries = 12
+
 // newLimiter returns a limiter for networks of clients.
 func newLimiter(set *limit.Set, name string, each, all int, span time.Duration) *limit.Limiter {
 	return set.Limiter(limit.Rule{Name: name, Each: each, Wide: limit.WideFactor * each, All: all, Span: span})
@@ -155,10 +158,16 @@ func (p *Policy) AdmitProved(ctx context.Context, client netip.Addr, agent regis
 			return err
 		}
 	}
+	if by == registry.ByRecoveryRequest {
+		limiter = p.recoveries
+	}
 	exceeded, ok := errors.AsType[*limit.ExceededError](limiter.TakeKey(ctx, agent.AirID+" "+string(by)))
 	switch {
 	case !ok:
 		return nil
+	case limiter == p.recoveries:
+		return &registry.Refusal{Kind: registry.ErrTooMany, Code: "recoveries", Wait: exceeded.Wait, Message: fmt.Sprintf("the key of this agent was to be recovered very often: at most %d times a day", exceeded.Quota),
+			Help: "wait for the time in Retry-After; a recovery that is under way continues"}
 	case !exceeded.All:
 		return &registry.Refusal{Kind: registry.ErrTooMany, Code: "agent-writes", Wait: exceeded.Wait, Message: fmt.Sprintf(registry.TooManyChanges, exceeded.Quota, registry.SizeUnit),
 			Help: "wait for the time in Retry-After; one update can change several members"}
