@@ -146,7 +146,7 @@ func (a *Mux) newEngine(trustedProxies []string) (*gin.Engine, error) {
 	if err := e.SetTrustedProxies(trustedProxies); err != nil {
 		return nil, fmt.Errorf("trusted proxies %q: %w", trustedProxies, err)
 	}
-	e.Use(unescapeParams, a.logRequest, a.answerFromCache, a.bufferResponse, a.applyRoutePolicy, a.refuseForeignPages, a.recoverPanic, a.restrictFixedPaths)
+	e.Use(unescapeParams, a.logRequest, a.warnOfUntrustedProxy(trustedProxies), a.answerFromCache, a.bufferResponse, a.applyRoutePolicy, a.refuseForeignPages, a.recoverPanic, a.restrictFixedPaths)
 	e.NoRoute(a.answerNoRoute)
 	e.NoMethod(a.answerNoMethod)
 	return e, nil

@@ -405,6 +405,23 @@ func TestClientSuppliedRealIPIsIgnored(t *testing.T) {
 	}
 }
 
+// TestUntrustedProxyIsLogged checks that a proxy that nobody has configured is in the log once, and a
+// configured one never.
+func TestUntrustedProxyIsLogged(t *testing.T) {
+	t.Parallel()
+	for trusted, want := range map[string]int{"": 1, "127.0.0.0/8": 0} {
+		p := startProgram(t, "crawler.enabled=false", "api.trusted_proxies="+trusted)
+		p.ask("GET", "/healthz", "")
+		for range 3 {
+			p.ask("GET", "/api/v1/services", "", "X-Forwarded-For", "unknown")
+		}
+		p.end(os.Interrupt)
+		if n := strings.Count(p.log.String(), "not in api.trusted_proxies"); n != want {
+			t.Errorf("trusted %q: %d lines, want %d:\n%s", trusted, n, want, p.log)
+		}
+	}
+}
+
 // TestCommandsTimeOutOnSilentServer checks that a server that takes a connection and says nothing,
 // or stops in the middle of its answer, is given up.
 func TestCommandsTimeOutOnSilentServer(t *testing.T) {
