@@ -358,6 +358,25 @@ func checkMarked(t *testing.T, tool string, v any, member string) {
 	}
 }
 
+// TestMCPSuggestions checks that a mistake in the name of an argument or a tool is answered with the
+// name that was meant.
+func TestMCPSuggestions(t *testing.T) {
+	session := connectMCP(t, newTestServer(t, options{handlers: withMCP}))
+	for argument, want := range map[string]string{
+		"querry": "did you mean query?", "limit": "did you mean within_tokens?", "q": "did you mean query?", "domain": "did you mean host?", "joins": "did you mean join or joined?",
+		"zebra": `there is no argument "zebra"`,
+	} {
+		if got := callTool(t, session, "find_agents", map[string]any{argument: "x"}, true)["detail"].(string); !strings.HasSuffix(got, want) {
+			t.Errorf("%s: %s", argument, got)
+		}
+	}
+	for tool, want := range map[string]string{"find_agent": `unknown tool "find_agent": did you mean find_agents?`, "rm": `unknown tool "rm"`} {
+		if _, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: tool}); err == nil || !strings.Contains(err.Error(), want+":") {
+			t.Errorf("%s: %v", tool, err)
+		}
+	}
+}
+
 // postMCP sends one message as it is.
 func postMCP(t *testing.T, h *testServer, body string, headers ...string) bufferedResponse {
 	t.Helper()

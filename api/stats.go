@@ -20,7 +20,7 @@ type Stats struct {
 	LastVisit   time.Time              `json:"last_visit,omitzero" doc:"when the last visit to any host ended"`
 	Hosts       int                    `json:"hosts" doc:"that are known"`
 	Visited     int                    `json:"visited" doc:"hosts with a visit that ended"`
-	Services    int                    `json:"services" doc:"hosts with a current document that is no alias"`
+	Services    int                    `json:"services" doc:"hosts with a current document, without those whose only one is at /ai, which is not authoritative"`
 	Documents   int                    `json:"documents"`
 	Operations  int                    `json:"operations"`
 	Versions    int                    `json:"versions" doc:"stored versions of documents"`

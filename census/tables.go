@@ -75,7 +75,7 @@ func (f *Figures) Tables() []Table {
 
 func (f *Figures) summaryTable() Table {
 	t := Table{Name: "summary", Title: "At a glance", Columns: []string{"figure", "value"},
-		Definition: "Hosts are network hosts that the crawler knows. A visited host had at least one visit that ended. A service is a host with a current document that is no alias. Documents and operations are the current ones; a summary counts as a document, and its operations only if no other document describes them; the operations of an alias do not count for its host, and what an AI Discovery and an AGIS document of a host both describe counts once. Versions are all that are stored. Opted out are hosts whose owners do not want to be visited: nothing of them is in any other figure."}
+		Definition: "Hosts are network hosts that the crawler knows. A visited host had at least one visit that ended. A service is a host with a current document at an authoritative address: a host whose only document is at /ai publishes, and is no service (AI Discovery §4.1). Documents and operations are the current ones; a summary counts as a document, and its operations only if no other document describes them; the operations of an alias do not count for its host, and what an AI Discovery and an AGIS document of a host both describe counts once. Versions are all that are stored. Opted out are hosts whose owners do not want to be visited: nothing of them is in any other figure."}
 	add := func(name string, value any) { t.Rows = append(t.Rows, Row{Cells: []string{name, fmt.Sprint(value)}}) }
 	add("hosts", f.Hosts)
 	add("visited hosts", f.Visited)
@@ -232,7 +232,7 @@ func (f *Figures) severitiesTable() Table {
 
 func (f *Figures) agentsTable() Table {
 	t := Table{Name: "agents", Title: "Agents by signal", Columns: []string{"signal", "agents"},
-		Definition: "Active agents of the registry that hold a signal of evidence at the date: proved, or observed by the registry in the last seven days. key: the agent holds its key. age: the key is in use for 30 days. domain: the owner of a domain names the agent. did: the DID document of its creator lists the key. inbox: the inbox answers. agis: what its domain publishes for agents names it. repository: its code repository names it. attestations: an agent of at least one registrable domain attests to it; rings are counted too."}
+		Definition: "Active agents of the registry that hold a signal of evidence at the date: proved, or observed by the registry in the last seven days. key: the agent holds its key. age: its key is in use for at least 30 days. domain: the owner of a domain names the agent. did: the DID document of its creator lists the key of the agent, and the agent holds it. inbox: the inbox answers. agis: what its domain publishes for agents names it. repository: its code repository names it. attestations: an agent of at least one registrable domain attests to it; rings are counted too."}
 	var bars []plot.Bar
 	for _, signal := range registry.Signals() {
 		n := f.Agents.Signals[signal]

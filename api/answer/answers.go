@@ -131,6 +131,8 @@ type ServiceSummary struct {
 type ServicePage struct {
 	Services []ServiceSummary `json:"services"`
 	Seq      uint64           `json:"seq"`
+	// Total is that of the census, and 0 without one.
+	Total int `json:"total,omitempty" doc:"number of services on all pages, some seconds old; absent for none"`
 	// After is the key after which the next page begins, "" on the last. Routes send it only inside
 	// an authenticated cursor.
 	After string `json:"-"`

@@ -25,6 +25,10 @@ const maxVersions = 100
 // because that document is not authoritative.
 func (a *Answers) Services(ctx context.Context, after string, limit int) (ServicePage, error) {
 	page := ServicePage{Services: []ServiceSummary{}, Seq: a.Store.Head().Seq}
+	var err error
+	if page.Total, err = a.countServices(ctx, nil, nil); err != nil {
+		return ServicePage{}, err
+	}
 	var host string
 	var records []store.Record
 	// finish adds the host that was gathered and reports whether there is room
@@ -78,6 +82,10 @@ func (a *Answers) ServicesInState(ctx context.Context, is, not []conformance.Nam
 		return ServicePage{}, ErrNoStates
 	}
 	page := ServicePage{Services: []ServiceSummary{}, Seq: a.Standing.Cursor().Seq}
+	var err error
+	if page.Total, err = a.countServices(ctx, is, not); err != nil {
+		return ServicePage{}, err
+	}
 	selection := standing.HostFilter{Is: is, Not: not, Publishing: true}
 	for {
 		hosts, next := a.Standing.List(selection, after, limit-len(page.Services))
@@ -107,7 +115,7 @@ func (a *Answers) ServicesInState(ctx context.Context, is, not []conformance.Nam
 func (a *Answers) SelectServices(ctx context.Context, q census.ServiceQuery) (ServicePage, error) {
 	q.Order = census.ByHost
 	list, err := a.ListServices(ctx, q)
-	return ServicePage{Services: list.Services, After: list.After, Seq: list.Seq}, err
+	return ServicePage{Services: list.Services, Total: list.Total, After: list.After, Seq: list.Seq}, err
 }
 
 // ServiceListing is a part of a list of services, in an order.
@@ -150,6 +158,19 @@ func (a *Answers) ListServices(ctx context.Context, q census.ServiceQuery) (Serv
 		slices.SortStableFunc(out.Services, func(a, b ServiceSummary) int { return b.Operations - a.Operations })
 	}
 	return out, nil
+}
+
+// countServices counts the services in the required states and in none of the excluded ones, as the
+// census knows them; 0 in a process without figures.
+func (a *Answers) countServices(ctx context.Context, is, not []conformance.Name) (int, error) {
+	switch {
+	case a.Census == nil:
+		return 0, nil
+	case len(is)+len(not) == 0:
+		return a.Census.Stats().Services, nil
+	}
+	list, err := a.Census.Services(ctx, census.ServiceQuery{Is: is, Not: not})
+	return list.Total, err
 }
 
 // currentDocuments reads the current documents of a host, without those that cannot be read.

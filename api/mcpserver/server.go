@@ -13,11 +13,13 @@ import (
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"gazetteer/api"
 	"gazetteer/index/query"
 	"gazetteer/internal/cache"
+	"gazetteer/internal/nearest"
 )
 
 // A Request is a request of the HTTP API.
@@ -73,6 +75,7 @@ func New(o Options) *Server {
 		&mcp.Implementation{Name: "gazetteer", Title: "Gazetteer", Version: o.Version},
 		&mcp.ServerOptions{Instructions: instructions, Logger: o.Log, Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}},
 	)}
+	s.AddReceivingMiddleware(s.suggestTool)
 	t := tools{o.Request, cache.New[string, operation](maxShaped)}
 	addSearch(s, "search_operations", "Find operations of services by intent, best first.", query.FiltersOf(append(api.OrchestrateFilters(), "effect")...), t.searchOperations)
 	addSearch(s, "find_agents", "Find who can do something and the inbox to write to.", query.FiltersOf(api.OrchestrateFilters()...), t.findAgents)
@@ -141,7 +144,7 @@ func readArguments(arguments json.RawMessage, schema *jsonschema.Schema, filters
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		member, known := schema.Properties[name]
 		if !known {
-			return nil, badArgument(fmt.Sprintf("there is no argument %q", cleanText(name, 100)), schema)
+			return nil, unknownArgument(name, schema)
 		}
 		if string(members[name]) == "null" {
 			delete(members, name)
@@ -185,6 +188,39 @@ func readArguments(arguments json.RawMessage, schema *jsonschema.Schema, filters
 // badArgument is the error for arguments that break the schema of a tool.
 func badArgument(detail string, schema *jsonschema.Schema) error {
 	return &toolError{Code: "bad-field", Detail: detail, Help: "the arguments are " + strings.Join(slices.Sorted(maps.Keys(schema.Properties)), ", ")}
+}
+
+// otherNames are names under which other tools of language models have the arguments.
+var otherNames = map[string]string{
+	"limit": tokensArgument, "max_results": tokensArgument, "max_tokens": tokensArgument, "top_k": tokensArgument, "count": tokensArgument,
+	"q": "query", "intent": "query", "search": "query", "words": "query", "service": "host", "domain": "host", "namespace": "ns", "format": "as", "document": "text",
+}
+
+// unknownArgument is the error for an argument that a tool does not have, with those that were
+// perhaps meant.
+func unknownArgument(name string, schema *jsonschema.Schema) error {
+	detail := fmt.Sprintf("there is no argument %q", cleanText(name, 100))
+	question := nearest.Question(name, slices.Sorted(maps.Keys(schema.Properties)))
+	if other := otherNames[strings.ToLower(name)]; question == "" && schema.Properties[other] != nil {
+		question = "did you mean " + other + "?"
+	}
+	if question != "" {
+		detail += ": " + question
+	}
+	return badArgument(detail, schema)
+}
+
+// suggestTool is the middleware that adds to the error for an unknown tool which ones were perhaps
+// meant.
+func (s *Server) suggestTool(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
+		if call, ok := r.(*mcp.CallToolRequest); ok && s.tools[call.Params.Name] == nil {
+			if question := nearest.Question(call.Params.Name, slices.Sorted(maps.Keys(s.tools))); question != "" {
+				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown tool %q: %s", cleanText(call.Params.Name, 100), question)}
+			}
+		}
+		return next(ctx, method, r)
+	}
 }
 
 // badValue is the error for a value that an argument cannot have.

@@ -112,7 +112,9 @@ func (a *verbs) printDomain(k *keyring, answer air.DomainAnswer) {
 		if l.OmittedValues > 0 {
 			a.PrintField("", fmt.Sprintf("and %d more", l.OmittedValues))
 		}
-		a.PrintField("expected", l.Expected)
+		if l.Expected != "" {
+			a.PrintField("expected", strconv.Quote(l.Expected))
+		}
 		if l.Found {
 			a.PrintField("result", "found")
 		}

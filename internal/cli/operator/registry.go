@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -176,7 +177,7 @@ Exit code 1 if something is still wrong.`,
 func (a *verbs) applicationsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "applications",
-		Short: "List the registrations that wait for approval",
+		Short: "List the registrations that wait for approval, the oldest first",
 		Args:  cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			items := func(list air.ApplicationList) ([]air.ApplicationView, string) { return list.Applications, list.Next }
@@ -185,7 +186,10 @@ func (a *verbs) applicationsCommand() *cobra.Command {
 	}
 }
 
+// printApplications prints the registrations, the one that expires first at the top and the newest
+// next to the prompt.
 func (a *verbs) printApplications(all []air.ApplicationView) error {
+	slices.SortStableFunc(all, func(v, w air.ApplicationView) int { return v.Asked.Compare(w.Asked) })
 	now := a.Environment.Now()
 	for _, w := range all {
 		a.PrintField("agent", w.Agent.AirID+"  "+w.Agent.Name)

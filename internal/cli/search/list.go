@@ -107,7 +107,7 @@ func (a *verbs) servicesCommand() *cobra.Command {
 		}
 		a.printRows(rows)
 		filtered := words != "" || category != "" || len(states) > 0
-		err = a.endList(len(page.Services), unknownTotal, page.Next != "", view, "service", filtered)
+		err = a.endList(len(page.Services), totalOfServices(page, view), page.Next != "", view, "service", filtered)
 		if len(page.Services) == 0 && !filtered {
 			fmt.Fprintf(a.Out, "To add a host: %s\n", a.describeAdding(c, "example.com"))
 		}
@@ -126,6 +126,15 @@ services that have all of them in their host or name.
 	command.Flags().StringVar(&category, "category", "", "category that the service names, such as finance")
 	command.Flags().StringSliceVar(&states, "is", nil, "required states of the host: reachable, well-formed, conformant, consistent, answers; with a minus sign, excluded ones")
 	return command
+}
+
+// totalOfServices returns the total of a page, or [unknownTotal] if the server does not know it or
+// counted before it added the last services of the page.
+func totalOfServices(page api.ServiceList, view viewFlags) int {
+	if page.Total < (view.page-1)*view.limit+len(page.Services) {
+		return unknownTotal
+	}
+	return page.Total
 }
 
 // verbsCommand returns the command verbs.

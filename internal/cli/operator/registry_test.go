@@ -1,0 +1,31 @@
+package operator
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"gazetteer/api/air"
+	"gazetteer/internal/cli"
+)
+
+// The registration that expires first stands first, whatever its AIR ID.
+func TestApplicationsOldestFirst(t *testing.T) {
+	var out bytes.Buffer
+	a := &verbs{&cli.App{Streams: cli.Streams{Out: &out}}}
+	now := a.Environment.Now()
+	var list []air.ApplicationView
+	for name, age := range map[string]time.Duration{"newest": time.Minute, "oldest": time.Hour, "middle": 30 * time.Minute} {
+		var v air.ApplicationView
+		v.Agent.Name, v.Asked = name, now.Add(-age)
+		list = append(list, v)
+	}
+	if err := a.printApplications(list); err != nil {
+		t.Fatal(err)
+	}
+	text := out.String()
+	if oldest, middle, newest := strings.Index(text, "oldest"), strings.Index(text, "middle"), strings.Index(text, "newest"); oldest < 0 || oldest > middle || middle > newest {
+		t.Errorf("the order is\n%s", text)
+	}
+}
