@@ -82,6 +82,7 @@ type Host struct {
 	answered               chan struct{}                  // closed and replaced when a runtime has said what it executes, or is gone
 	sessions               map[string]*session
 	suggested              map[string]endedSession // by id: ended sessions whose id the client had suggested
+	suggestedSwept         time.Time
 	byClient               map[string]*clientState
 	mcpSessions            map[string]string // by client: the session of its MCP calls
 	replays                []*invocation     // finished, oldest first

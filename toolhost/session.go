@@ -34,7 +34,9 @@ const (
 	// suggestedTime each.
 	maxSuggested  = 100_000
 	suggestedTime = 24 * time.Hour
-	maxTTL        = math.MaxInt64 / int64(time.Second)
+	// suggestedSweep is the least time between two searches for those that may be forgotten.
+	suggestedSweep = time.Minute
+	maxTTL         = math.MaxInt64 / int64(time.Second)
 )
 
 // errSession is what a client learns of a session that is not its own, does not exist or has ended.
@@ -92,7 +94,8 @@ func (h *Host) addSession(s *session) *altar.Error {
 // client gets the id that a session of another one had. h.mu is held.
 func (h *Host) maySuggest(s *session) bool {
 	now := h.o.Now()
-	if len(h.suggested) >= maxSuggested {
+	if len(h.suggested) >= maxSuggested && now.Sub(h.suggestedSwept).Abs() >= suggestedSweep {
+		h.suggestedSwept = now
 		maps.DeleteFunc(h.suggested, func(_ string, e endedSession) bool { return now.Sub(e.at) > suggestedTime })
 	}
 	ended, known := h.suggested[s.id]

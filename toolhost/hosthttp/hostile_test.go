@@ -24,6 +24,7 @@ import (
 	"go.uber.org/goleak"
 
 	"gazetteer/altarkit"
+	"gazetteer/internal/testclock"
 	"gazetteer/protocol/altar"
 	"gazetteer/toolhost"
 )
@@ -721,4 +722,30 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Header.Set("Authorization", "Bearer "+b.token)
 	return b.next.RoundTrip(r)
+}
+
+// TestSuggestedSessionIDsAreBounded checks that a client that makes and ends very many sessions fills no
+// memory: the host then chooses the ids of all, and uses suggested ones again a day later.
+func TestSuggestedSessionIDsAreBounded(t *testing.T) {
+	clock := testclock.New(time.Now())
+	h := newTestHost(t, func(o *toolhost.Options) { o.Now = clock.Now })
+	for i := range 100_000 {
+		created, err := h.host.CreateSession("other", altar.CreateSession{SessionID: fmt.Sprint("x", i)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := h.host.DestroySession("other", created.SessionID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	suggest := func(id string) string {
+		return h.ask("POST", "/altar/v1/sessions", "me-token", `{"session_id":"`+id+`"}`).SessionID
+	}
+	if id := suggest("mine"); !strings.HasPrefix(id, "s-") {
+		t.Errorf("the host uses %q, and would have to remember it", id)
+	}
+	clock.Advance(24*time.Hour + time.Second)
+	if id := suggest("mine"); id != "mine" {
+		t.Errorf("a day later it uses %q", id)
+	}
 }
