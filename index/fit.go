@@ -9,6 +9,7 @@ import (
 	"gazetteer/index/entry"
 	"gazetteer/index/query"
 	"gazetteer/index/tokens"
+	"gazetteer/protocol/effect"
 )
 
 // A ranking always has a first place, even if no operation in the index does the task. The fit says
@@ -40,6 +41,9 @@ const (
 	// missingObject is the factor of the fit of an operation that has none of the things that
 	// something is to be done to, if no operation has one of them: renew a passport, RENEW /loan.
 	missingObject = 0.7
+	// endsOther is the factor of the fit of an operation that ends something, and has none of the things
+	// that the request ends.
+	endsOther = 0.4
 	// missingVerb is the factor of the fit of an operation that has the thing only, and neither the
 	// verb of the request nor a related one: tow a car, RENT /car.
 	missingVerb = 0.85
@@ -143,8 +147,11 @@ func (s *searcher) fitOf(why *Why, operation *preparedOperation, cosine float32)
 		n := float64(s.view.Operations)
 		fit *= 1 - n/(n+fewOperations)*absent/all
 	}
-	fit *= s.actFactor(why)
 	class := operation.class
+	fit *= s.actFactor(why)
+	if class&effect.End != 0 && s.lacksEndedObject(why) {
+		fit *= endsOther
+	}
 	if wanted := s.request.Act.Wanted; wanted != 0 && class != 0 && wanted&class == 0 {
 		fit *= otherKind
 	}
@@ -177,6 +184,16 @@ func (s *searcher) actFactor(why *Why) float64 {
 		factor *= missingVerb
 	}
 	return factor
+}
+
+// lacksEndedObject reports whether an operation has neither the word for what the request ends nor one
+// that stands for it.
+func (s *searcher) lacksEndedObject(why *Why) bool {
+	object := s.request.Act.Object
+	at := slices.IndexFunc(s.request.Words, func(w query.Word) bool {
+		return !w.Expression && !w.Name && slices.ContainsFunc(w.Terms, func(t tokens.Token) bool { return t.Stem == object })
+	})
+	return object != "" && at >= 0 && why.creditOf(&s.request.Words[at]) <= nearMatch
 }
 
 // creditOf returns the quality of the match of a word of the request, 0 to 1.

@@ -449,6 +449,22 @@ func TestOperationsOfOneHost(t *testing.T) {
 	}
 }
 
+// TestEndOfAnotherThingIsFar checks that an operation that ends something is far from a request that ends
+// another thing, also if the index has that thing.
+func TestEndOfAnotherThingIsFar(t *testing.T) {
+	x, _ := indexed(t,
+		agis("pay.test", "CANCEL /payments: Cancels an authorised payment by its reference"),
+		agis("repairs.test", "REQUEST /repair: Requests a plumber for what leaks"),
+		agis("trips.test", "CANCEL /trip: Cancels a journey"),
+	)
+	for asked, far := range map[string]bool{"call off the plumber": true, "call off the payment": false, "cancel my journey": false} {
+		hits := search(t, x, query.Query{Words: asked}).Hits
+		if len(hits) == 0 || hits[0].Operation.Verb != "CANCEL" || hits[0].Far != far {
+			t.Errorf("%s: %s, far %v, want far %v", asked, named(search(t, x, query.Query{Words: asked})), hits[0].Far, far)
+		}
+	}
+}
+
 // TestQuotedValues checks that a text in quotes beside words is looked for word by word, and is a value
 // of the request if nothing near it has the text: an agent quotes the values of its request.
 func TestQuotedValues(t *testing.T) {
