@@ -190,6 +190,23 @@ func TestBrowserWalk(t *testing.T) {
 		}
 	})
 	t.Run("a script that fails", func(t *testing.T) { scriptsFail(t, browser, h) })
+	t.Run("a search that a further key replaces", func(t *testing.T) {
+		tab := newTab(t, browser, h, look{scheme: "light", width: 390, scripts: true})
+		// No search is answered, and one is aborted as the browser does it.
+		call(tab, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: `
+			XMLHttpRequest.prototype.send = function () { document.documentElement.dataset.sent = "" }
+			XMLHttpRequest.prototype.abort = function () { this.onabort(new Event("abort")); document.documentElement.dataset.replaced = "" }`})
+		tab.open("/")
+		tab.types("taxi")
+		tab.until(`"sent" in document.documentElement.dataset`)
+		tab.types("s")
+		tab.until(`"replaced" in document.documentElement.dataset`)
+		tab.mu.Lock()
+		defer tab.mu.Unlock()
+		if len(tab.strange) > 0 {
+			t.Errorf("the console has %q", tab.strange)
+		}
+	})
 	t.Run("by keyboard", func(t *testing.T) {
 		byKeyboard(t, newTab(t, browser, h, look{scheme: "light", width: 1280, scripts: true}))
 	})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -70,12 +69,7 @@ func (a *verbs) explainHost(ctx context.Context, c *cli.Client, host string) err
 	for _, from := range e.Links.In[:min(len(e.Links.In), 10)] {
 		fmt.Fprintf(a.Out, "  named by %s\n", format.Visible(from))
 	}
-	fmt.Fprintln(a.Out, "\nA visit that anyone requests would:")
-	a.printPreview(now, e.Recheck)
-	a.printOwnerPreview(now, e.Recheck, e.OwnerRecheck)
-	if !e.Due.IsZero() {
-		fmt.Fprintf(a.Out, "\nThe next visit is due %s.\n", cli.FormatWait(now, e.Due))
-	}
+	a.printPreviews(now, e)
 	if e.Page != "" {
 		fmt.Fprintf(a.Out, "\nFor the owner: a badge and the form that stops the visits are at %s\n", format.Visible(e.Page))
 	}
@@ -109,41 +103,40 @@ func (a *verbs) printHistory(h answer.HostHistory) {
 	}
 }
 
-// printPreview writes the requests that a visit would make.
-func (a *verbs) printPreview(now time.Time, p crawler.Preview) {
+// printPreviews writes when the next visit is due, and which addresses a visit would leave out that
+// anyone, or the owner, requests. It requests all others.
+func (a *verbs) printPreviews(now time.Time, e answer.Explanation) {
+	if e.Due.IsZero() {
+		fmt.Fprintln(a.Out, "\nNo visit is due.")
+	} else {
+		fmt.Fprintf(a.Out, "\nThe next visit is due %s.\n", cli.FormatWait(now, e.Due))
+	}
+	a.printPreview(now, "anyone can request one", e.Recheck)
+	a.printPreview(now, "the owner can request one, with a signature,", e.OwnerRecheck)
+}
+
+// printPreview writes when somebody can request a visit, and the addresses that it would leave out.
+func (a *verbs) printPreview(now time.Time, who string, p crawler.Preview) {
+	when := "now"
 	if p.NotBefore.After(now) {
-		fmt.Fprintf(a.Out, "  be possible %s\n", cli.FormatWait(now, p.NotBefore))
+		when = cli.FormatWait(now, p.NotBefore)
 	}
-	a.printSteps(p.Steps)
-}
-
-// printOwnerPreview writes how a visit that the owner requests differs from one that anyone
-// requests.
-func (a *verbs) printOwnerPreview(now time.Time, anyone, owner crawler.Preview) {
-	differ := slices.DeleteFunc(slices.Clone(owner.Steps), func(s crawler.PreviewStep) bool { return slices.Contains(anyone.Steps, s) })
-	sameTime := owner.NotBefore.Equal(anyone.NotBefore)
-	if len(differ) == 0 && sameTime {
-		fmt.Fprintln(a.Out, "\nA visit that the owner requests, with a signature, would do the same.")
-		return
-	}
-	fmt.Fprintln(a.Out, "\nA visit that the owner requests, with a signature, ignores earlier answers. It would do the same, except:")
-	switch {
-	case owner.NotBefore.After(now):
-		fmt.Fprintf(a.Out, "  be possible %s\n", cli.FormatWait(now, owner.NotBefore))
-	case !sameTime:
-		fmt.Fprintln(a.Out, "  be possible now")
-	}
-	a.printSteps(differ)
-}
-
-// printSteps writes the requests of a visit that was not made yet, one per line.
-func (a *verbs) printSteps(steps []crawler.PreviewStep) {
-	for _, s := range steps {
-		verb := "ask for"
+	var omitted []crawler.PreviewStep
+	for _, s := range p.Steps {
 		if !s.Asked {
-			verb = "not ask for"
+			omitted = append(omitted, s)
 		}
-		fmt.Fprintf(a.Out, "  %s %s: %s\n", verb, format.Visible(s.URL), s.Why)
+	}
+	switch {
+	case len(omitted) == 0 && len(p.Steps) > 0:
+		fmt.Fprintf(a.Out, "  %s %s; it asks for everything\n", who, when)
+	case len(p.Steps) == 0:
+		fmt.Fprintf(a.Out, "  %s %s\n", who, when)
+	default:
+		fmt.Fprintf(a.Out, "  %s %s; it does not ask for\n", who, when)
+	}
+	for _, s := range omitted {
+		fmt.Fprintf(a.Out, "    %s: %s\n", format.Visible(s.URL), s.Why)
 	}
 }
 

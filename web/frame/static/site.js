@@ -140,6 +140,9 @@ function failedSearch() {
 	}
 	for (const event of ["htmx:sendError", "htmx:timeout"]) document.addEventListener(event, () => show(true))
 	document.addEventListener("htmx:beforeSwap", event => show(!event.detail.shouldSwap))
+	// A further key replaces a search that has no answer yet. htmx would write that to the console as an
+	// error: it writes this member, which it fills in only where it is not set.
+	document.addEventListener("htmx:beforeRequest", event => { event.detail.error = "" })
 }
 
 // liveStatus follows the status of the server and shows it in place of the figures of the page.
