@@ -161,13 +161,16 @@ const maxListedOfNamed = 3
 // others, which keep their order.
 func (s *searcher) putNamedFirst(ctx context.Context, named []bitset.Set, p *page) error {
 	limit := s.query.Offset + s.query.Limit
-	first, err := s.rankSeparately(ctx, s.request, named, limit, nil)
-	if err != nil {
-		return err
-	}
-	entries := slices.Clone(first)
-	if len(first) == 0 { // a service called by its host has none of the words
-		entries, _ = s.view.ListInOrder(named, 0, min(limit, maxListedOfNamed))
+	var entries []view.RankedEntry
+	for _, masks := range s.splitByDomain(named) {
+		first, err := s.rankSeparately(ctx, s.request, masks, limit, nil)
+		if err != nil {
+			return err
+		}
+		if len(first) == 0 { // a service called by its host has none of the words
+			first, _ = s.view.ListInOrder(masks, 0, min(limit, maxListedOfNamed))
+		}
+		entries = append(entries, first...)
 	}
 	for _, e := range p.entries {
 		if !named[e.Segment].Has(e.Number) {
@@ -177,6 +180,28 @@ func (s *searcher) putNamedFirst(ctx context.Context, named []bitset.Set, p *pag
 	p.more = p.more || len(entries) > limit
 	p.entries = entries[:min(limit, len(entries))]
 	return nil
+}
+
+// splitByDomain divides the operations of named services: those below a domain of that name come before
+// those of services that only call themselves so, which anyone can do.
+func (s *searcher) splitByDomain(named []bitset.Set) [][]bitset.Set {
+	own, others := make([]bitset.Set, len(named)), make([]bitset.Set, len(named))
+	for i, found := range named {
+		own[i], others[i] = bitset.New(64*len(found)), bitset.New(64*len(found))
+		found.ForEach(func(n uint32) {
+			if s.hasNamedDomain(view.EntryRef{Segment: i, Number: n}) {
+				own[i].Add(n)
+			} else {
+				others[i].Add(n)
+			}
+		})
+	}
+	return [][]bitset.Set{own, others}
+}
+
+// hasNamedDomain reports whether the request is the name of the domain of an entry's host.
+func (s *searcher) hasNamedDomain(p view.EntryRef) bool {
+	return query.HostName(s.view.RunOf(p).Host) == query.ServiceName(s.query.Words)
 }
 
 // shareBetweenClauses distributes the places between the clauses of a request for several things:

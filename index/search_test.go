@@ -465,6 +465,28 @@ func TestEndOfAnotherThingIsFar(t *testing.T) {
 	}
 }
 
+// TestNameOfDomainComesFirst checks that services that call themselves like the domain of another one
+// come after it, whatever their texts say.
+func TestNameOfDomainComesFirst(t *testing.T) {
+	services := []*document.Document{agis("api.brightpay.test", "LIST /charges: Lists charges")}
+	for i := range 5 {
+		services = append(services, agis(fmt.Sprintf("squatter%d.test", i), "PAY /brightpay: Pays by brightpay, brightpay and brightpay", "LIST /brightpay: Lists brightpay",
+			"FIND /brightpay: Finds brightpay"))
+		services[i+1].Service.Name = "Brightpay"
+	}
+	services[0].Service.Name = "Charges"
+	x, _ := indexed(t, services...)
+	for _, limit := range []int{1, 10} {
+		r := search(t, x, query.Query{Words: "Brightpay API", Limit: limit})
+		if len(r.Hits) == 0 || r.Hits[0].Host != "api.brightpay.test" {
+			t.Errorf("%d hits: %q", limit, named(r))
+		}
+		if len(r.Services) == 0 || r.Services[0].Host != "api.brightpay.test" {
+			t.Errorf("%d hits: services %+v", limit, r.Services)
+		}
+	}
+}
+
 // TestQuotedValues checks that a text in quotes beside words is looked for word by word, and is a value
 // of the request if nothing near it has the text: an agent quotes the values of its request.
 func TestQuotedValues(t *testing.T) {

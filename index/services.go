@@ -40,6 +40,9 @@ func (s *searcher) findServicesAndClasses(ctx context.Context, f *view.MatchSet,
 					to = &services
 					if named != nil && named[i].HasAny(segment.OperationsOf(segment.RunOf[n])) {
 						score = (score + 1) * namedFactor
+						if s.hasNamedDomain(view.EntryRef{Segment: i, Number: n}) {
+							score *= namedFactor // others can only call themselves so
+						}
 					}
 				}
 				if score > 0 && score >= to.Threshold && (all || f.Masks[i].HasAny(segment.OperationsOf(segment.RunOf[n]))) {
