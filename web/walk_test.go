@@ -153,6 +153,12 @@ func TestBrowserWalk(t *testing.T) {
 		if top := evaluate[float64](tab, `document.querySelector(".cards > li").getBoundingClientRect().top`); top > 600 || evaluate[bool](tab, `document.querySelector("#capability").checkVisibility()`) {
 			t.Errorf("the first agent begins at %v, behind the filters", top)
 		}
+		tab.open("/rules")
+		if height := evaluate[float64](tab, `document.querySelector("main").getBoundingClientRect().height`); height > 2*844 {
+			t.Errorf("the folded rules are %v pixels high", height)
+		}
+		tab.click("[aria-labelledby=rules-agis] summary")
+		tab.sees("#AGIS302", "AGIS302")
 		tab.open("/agents?capability=book")
 		if !evaluate[bool](tab, `document.querySelector("#capability").checkVisibility()`) {
 			t.Error("a filter that is set is folded")
@@ -365,7 +371,7 @@ func (h *testServer) places() []place {
 		{"operator-relay", h.operator + "/admin/relay", "main", "replay"},
 		{"operator-contracts", h.operator + "/admin/contracts", "td button", "Revoke"},
 		{"submit", "/submit", "main", "Add a service"},
-		{"rules", "/rules", ".rules", "AGIS302"},
+		{"rules", "/rules", ".page-rules", "Fetching and recognizing documents"},
 		{"rules-found", "/rules?family=wk", ".rules", "WK"},
 		{"sample", "/validate?sample=broken.json", "main", "json"},
 		{"help", "/help/search", ".tries", "operations now"},

@@ -177,6 +177,9 @@ function filterRules() {
 			const text = rule.textContent.toLowerCase()
 			rule.hidden = !words.every(word => text.includes(word))
 		}
-		for (const group of document.querySelectorAll(".page-rules section")) group.hidden = !group.querySelector(".rules > li:not([hidden])")
+		for (const group of document.querySelectorAll(".page-rules section")) {
+			group.hidden = !group.querySelector(".rules > li:not([hidden])")
+			group.querySelector("details").open ||= words.length > 0
+		}
 	})
 }
