@@ -182,7 +182,7 @@ func writeLogMetrics(b *bytes.Buffer, s ServerStatus, gauge func(string, float64
 		name     string
 		possible bool
 	}{{"read", s.Work.Read}, {"write", s.Work.Write}, {"sign", s.Work.Sign}} {
-		gauge(fmt.Sprintf("work_possible{work=%q}", kind.name), boolGauge(kind.possible))
+		gauge("work_possible"+formatLabels("work", kind.name), boolGauge(kind.possible))
 	}
 	if s.Log == nil {
 		return
@@ -196,7 +196,7 @@ func writeLogMetrics(b *bytes.Buffer, s ServerStatus, gauge func(string, float64
 	gauge("log_checkpoint_age_seconds", age(s.Log.CheckpointAt))
 	gauge("log_lock_apart", boolGauge(s.Log.Lock.Apart))
 	for _, cause := range []string{audit.CauseWitness, audit.CauseLock, audit.CauseDamage} {
-		gauge(fmt.Sprintf("log_halted{cause=%q}", cause), boolGauge(s.Log.Halted != nil && s.Log.Halted.Cause == cause))
+		gauge("log_halted"+formatLabels("cause", cause), boolGauge(s.Log.Halted != nil && s.Log.Halted.Cause == cause))
 	}
 	// For a witness that never answered, the time counts from the start.
 	since := func(t *time.Time) float64 {
@@ -209,7 +209,7 @@ func writeLogMetrics(b *bytes.Buffer, s ServerStatus, gauge func(string, float64
 		gauge("log_lock_answer_age_seconds", since(s.Log.Lock.AnsweredAt))
 	}
 	for _, w := range s.Log.Witnesses {
-		label := fmt.Sprintf("{witness=%q}", w.Witness)
+		label := formatLabels("witness", w.Witness)
 		gauge("log_witness_answer_age_seconds"+label, since(w.AnsweredAt))
 		metrics.WriteGaugeFloat64(b, "gazetteer_log_witness_failing"+label, boolGauge(w.Failing))
 	}

@@ -3,7 +3,6 @@ package api
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"net/http"
 	"time"
 
@@ -64,7 +63,7 @@ func (a *API) collectMetrics(ctx context.Context) []byte {
 	metrics.WriteCounterUint64(&b, "gazetteer_panics_total", a.Panics.Load())
 	metrics.WriteProcessMetrics(&b)
 	metrics.WriteFDMetrics(&b)
-	return b.Bytes()
+	return formatExposition(b.Bytes())
 }
 
 func writeCrawlMetrics(b *bytes.Buffer, m crawler.Metrics, gauge func(string, float64)) {
@@ -87,7 +86,7 @@ func writeCrawlMetrics(b *bytes.Buffer, m crawler.Metrics, gauge func(string, fl
 	metrics.WriteCounterFloat64(b, "gazetteer_crawl_waited_seconds_total", m.Waited.Seconds())
 	for _, kind := range crawler.FetchKinds() {
 		for _, outcome := range fetch.Outcomes() { // also those that did not occur: an alert sees no first event without a zero before it
-			count(fmt.Sprintf("fetches_total{kind=%q,outcome=%q}", kind, outcome), m.Outcomes[kind][outcome])
+			count("fetches_total"+formatLabels("kind", string(kind), "outcome", string(outcome)), m.Outcomes[kind][outcome])
 		}
 	}
 }
@@ -98,7 +97,7 @@ func writeRelayMetrics(b *bytes.Buffer, s relay.Status, now time.Time) {
 	count := func(name string, value uint64) { metrics.WriteCounterUint64(b, "gazetteer_relay_"+name, value) }
 	count("accepted_total", s.Accepted)
 	for _, reason := range relay.RefusalReasons() {
-		count(fmt.Sprintf("refused_total{reason=%q}", reason), s.Refused[reason])
+		count("refused_total"+formatLabels("reason", reason), s.Refused[reason])
 	}
 	count("pulled_total", s.Pulled)
 	count("acknowledged_total", s.Acknowledged)
@@ -118,10 +117,10 @@ func writeRelayMetrics(b *bytes.Buffer, s relay.Status, now time.Time) {
 // writeLimitMetrics writes how many requests each limit has admitted and refused.
 func writeLimitMetrics(b *bytes.Buffer, limits *limit.Set) {
 	for _, s := range limits.Stats() {
-		label := fmt.Sprintf("{limit=%q}", s.Name)
+		label := formatLabels("limit", s.Name)
 		metrics.WriteCounterUint64(b, "gazetteer_limit_admitted_total"+label, s.Taken)
-		metrics.WriteCounterUint64(b, fmt.Sprintf("gazetteer_limit_refused_total{limit=%q,scope=\"client\"}", s.Name), s.Refused)
-		metrics.WriteCounterUint64(b, fmt.Sprintf("gazetteer_limit_refused_total{limit=%q,scope=\"all\"}", s.Name), s.RefusedAll)
+		metrics.WriteCounterUint64(b, "gazetteer_limit_refused_total"+formatLabels("limit", s.Name, "scope", "client"), s.Refused)
+		metrics.WriteCounterUint64(b, "gazetteer_limit_refused_total"+formatLabels("limit", s.Name, "scope", "all"), s.RefusedAll)
 		metrics.WriteGaugeUint64(b, "gazetteer_limit_keys"+label, uint64(s.Keys))
 		metrics.WriteGaugeUint64(b, "gazetteer_limit_in_use"+label, uint64(s.InUse))
 		metrics.WriteGaugeUint64(b, "gazetteer_limit_waiting"+label, uint64(s.Waiting))

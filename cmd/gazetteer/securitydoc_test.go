@@ -90,13 +90,13 @@ func readPage(t *testing.T, path string) string {
 	return string(text)
 }
 
-// TestAlertsNameMetrics checks that each metric that the rules of docs/operating.md name is one
-// that the program has.
+// TestAlertsNameMetrics checks that each metric that docs/operating.md names, in its list and in the
+// alert rules, is one that the program has, and that the program has no metric without help.
 func TestAlertsNameMetrics(t *testing.T) {
 	t.Parallel()
-	_, alerts, _ := strings.Cut(readPage(t, "../../docs/operating.md"), "\n## Alerts\n")
-	alerts, _, found := strings.Cut(alerts, "\n## ")
-	named := regexp.MustCompile(`\b(?:gazetteer|process)_\w+`).FindAllString(alerts, -1)
+	_, page, _ := strings.Cut(readPage(t, "../../docs/operating.md"), "\n## Monitoring\n")
+	page, _, found := strings.Cut(page, "\n## Running a registry\n")
+	named := regexp.MustCompile(`\b(?:gazetteer|process)_\w+`).FindAllString(page, -1)
 	if !found || len(named) < 20 {
 		t.Fatalf("%d metrics are named", len(named))
 	}
@@ -112,6 +112,9 @@ func TestAlertsNameMetrics(t *testing.T) {
 		if !regexp.MustCompile(`(?m)^` + name + `[ {]`).MatchString(has) {
 			t.Errorf("the program has no metric %s", name)
 		}
+	}
+	for _, line := range regexp.MustCompile(`(?m)^# HELP \w+ $`).FindAllString(has, -1) {
+		t.Errorf("a metric has no help: %q", line)
 	}
 	for _, label := range regexp.MustCompile(`(\w+)="([^"]*[a-z]\.[a-z][^"]*)"`).FindAllStringSubmatch(has, -1) {
 		if label[1] != "witness" { // the operator's own
