@@ -37,7 +37,7 @@ type question struct {
 	// taken.
 	matters bool
 	// faults returns the findings about an answer. An error must be corrected; a warning is shown
-	// once, and the same answer is then accepted.
+	// once, and the same answer is then accepted; an info is only shown.
 	faults func(answer string) []protocol.Finding
 }
 
@@ -62,7 +62,7 @@ func (a *asker) askQuestion(ctx context.Context, q question) (string, error) {
 		switch {
 		case !any:
 			return answer, nil
-		case worst < protocol.Error && (!a.live || answer == doubted):
+		case worst < protocol.Warning, worst < protocol.Error && (!a.live || answer == doubted):
 			a.showFaults(faults)
 			return answer, nil
 		}

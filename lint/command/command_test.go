@@ -96,13 +96,18 @@ func FuzzInit(f *testing.F) {
 }
 
 func TestParseFields(t *testing.T) {
-	fields, wrong := parseFields(" guests: integer, date : Date ,note?, at?: datetime,, id: uuid? ")
+	fields, notes, wrong := parseFields(" guests: integer, date : Date ,note?, at?: datetime,, id: uuid? ")
 	want := []field{{"guests", "integer", true}, {"date", "date", true}, {"note", "string", false}, {"at", "datetime", false}, {"id", "uuid", false}}
-	if wrong != nil || fmt.Sprint(fields) != fmt.Sprint(want) {
-		t.Errorf("got %v, %v", fields, wrong)
+	if wrong != nil || notes != nil || fmt.Sprint(fields) != fmt.Sprint(want) {
+		t.Errorf("got %v, %v, %v", fields, notes, wrong)
 	}
-	for _, answer := range []string{"a b", "Guests", "9a", "a, a", "a: money", "phone number", "a; b", strings.Repeat("a", 65), ": integer"} {
-		if fields, wrong := parseFields(answer); wrong == nil {
+	fields, notes, wrong = parseFields("Gäste: integer, ID, habitación?, Ähnliches")
+	want = []field{{"gaste", "integer", true}, {"id", "string", true}, {"habitacion", "string", false}, {"ahnliches", "string", true}}
+	if wrong != nil || len(notes) != 4 || notes[0].Message != `"Gäste" is written as gaste: names of fields have plain lower-case letters` || fmt.Sprint(fields) != fmt.Sprint(want) {
+		t.Errorf("got %v, %v, %v", fields, notes, wrong)
+	}
+	for _, answer := range []string{"a b", "guestCount", "Größe m", "客人", "9a", "a, a", "a: money", "phone number", "a; b", strings.Repeat("a", 65), ": integer"} {
+		if fields, _, wrong := parseFields(answer); wrong == nil {
 			t.Errorf("%q was read as %v", answer, fields)
 		}
 	}

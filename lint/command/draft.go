@@ -2,6 +2,7 @@ package command
 
 import (
 	"cmp"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -57,13 +58,14 @@ var fieldTypes = []struct{ name, json, format string }{
 
 var fieldName = regexp.MustCompile(`\A[a-z][a-z0-9_]{0,63}\z`)
 
-// parseFields parses "table_id, guests: integer, note?: text".
-func parseFields(answer string) ([]field, []protocol.Finding) {
-	var fields []field
+// parseFields parses "table_id, guests: integer, note?: text". The notes say which names are written
+// in another way than they were given.
+func parseFields(answer string) (fields []field, notes, wrong []protocol.Finding) {
 	seen := map[string]bool{}
 	for part := range strings.SplitSeq(answer, ",") {
-		name, typ, _ := strings.Cut(part, ":")
-		name, typ = protocol.WithoutMarks(strings.TrimSpace(name)), strings.ToLower(strings.TrimSpace(typ))
+		given, typ, _ := strings.Cut(part, ":")
+		given, typ = strings.TrimSpace(given), strings.ToLower(strings.TrimSpace(typ))
+		name := plainName(given)
 		if name == "" && typ == "" {
 			continue
 		}
@@ -73,16 +75,29 @@ func parseFields(answer string) ([]field, []protocol.Finding) {
 		known, _ := jsonType(f.typ)
 		switch {
 		case !fieldName.MatchString(f.name):
-			return nil, newFault("%s is not a name for a field: %s", protocol.Quote(f.name), nameAdvice(f.name))
+			return nil, nil, newFault("%s is not a name for a field: %s", protocol.Quote(f.name), nameAdvice(f.name))
 		case seen[f.name]:
-			return nil, newFault("%s is named twice", protocol.Quote(f.name))
+			return nil, nil, newFault("%s is named twice", protocol.Quote(f.name))
 		case known == "":
-			return nil, newFault("%s is not a type: use %s", protocol.Quote(f.typ), typeNames())
+			return nil, nil, newFault("%s is not a type: use %s", protocol.Quote(f.typ), typeNames())
 		}
 		seen[f.name] = true
 		fields = append(fields, f)
+		if name != given {
+			notes = append(notes, protocol.Finding{Severity: protocol.Info, Message: fmt.Sprintf("%s is written as %s: names of fields have plain lower-case letters", protocol.Quote(strings.TrimSuffix(given, "?")), f.name)})
+		}
 	}
-	return fields, nil
+	return fields, notes, nil
+}
+
+// plainName returns a name without marks, and without the capital letter that begins it or with all
+// letters small. It leaves names in mixed case, such as guestCount, for the person to decide.
+func plainName(given string) string {
+	plain := protocol.WithoutMarks(given)
+	if lower := strings.ToLower(plain); plain == strings.ToUpper(plain) || plain[1:] == lower[1:] {
+		return lower
+	}
+	return plain
 }
 
 // nameAdvice suggests a field name made of the words given.

@@ -166,12 +166,12 @@ func (s *draft) askOperation(ctx context.Context, a *asker, o *operation, here s
 
 func (s *draft) askFields(ctx context.Context, a *asker, fields *[]field, pointer string, q question) error {
 	q.faults = func(answer string) []protocol.Finding {
-		parsed, wrong := parseFields(answer)
+		parsed, notes, wrong := parseFields(answer)
 		if wrong != nil {
 			return wrong
 		}
 		*fields = parsed
-		return s.findFaults(pointer)
+		return append(notes, s.findFaults(pointer)...)
 	}
 	answer, err := a.askQuestion(ctx, q)
 	if answer == "" {
@@ -208,7 +208,7 @@ func (s *draft) askMeaning(ctx context.Context, a *asker, o *operation, at strin
 	_, err = a.askQuestion(ctx, question{
 		text: "What can go wrong? Name the failures that a caller should distinguish.", example: "no_table_free, date_in_the_past",
 		faults: func(answer string) []protocol.Finding {
-			parsed, wrong := parseFields(answer)
+			parsed, notes, wrong := parseFields(answer)
 			if wrong != nil {
 				return wrong
 			}
@@ -216,7 +216,7 @@ func (s *draft) askMeaning(ctx context.Context, a *asker, o *operation, at strin
 			for _, f := range parsed {
 				o.failures = append(o.failures, f.name)
 			}
-			return s.findFaults(at + "/errors")
+			return append(notes, s.findFaults(at+"/errors")...)
 		},
 	})
 	return err
