@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"gazetteer/protocol"
 	"gazetteer/store"
 )
 
@@ -49,6 +50,9 @@ func (r *Registry) Suspend(ctx context.Context, airID, reason string) (Agent, er
 }
 
 func (c *Change) SuspendAgent(reason string) error {
+	if c.Agent.Status == Suspended {
+		return &Refusal{Kind: ErrState, Code: "suspended-already", Message: "the agent is suspended already, for the reason " + protocol.Quote(c.Agent.Reason), Help: "restore it first to give another reason"}
+	}
 	if err := c.Agent.Usable(); err != nil {
 		return err
 	}

@@ -584,6 +584,12 @@ func TestSuspensionEnds(t *testing.T) {
 	if err != nil || !errors.Is(a.Resolvable(), registry.ErrForbidden) || !strings.Contains(a.Resolvable().Error(), "sends junk") {
 		t.Fatalf("%+v, %v", a, err)
 	}
+	// The operator is not told to ask the operator.
+	_, err = r.Suspend(t.Context(), a.AirID, "sends more junk")
+	refusal(t, err, "suspended-already")
+	if !strings.Contains(err.Error(), `"sends junk"`) || strings.Contains(err.Error(), "ask the operator") {
+		t.Error(err)
+	}
 	description := "x"
 	_, _, err = r.Update(t.Context(), a.AirID, registry.Credentials{Secret: secret}, changeDescription(description))
 	refusal(t, err, "suspended")

@@ -248,7 +248,7 @@ func TestRefusedExports(t *testing.T) {
 		return base64.StdEncoding.EncodeToString(privateKey(n).Public().(ed25519.PublicKey))
 	}
 	for name, test := range map[string]struct{ text, code string }{
-		"empty":                   {"", "cut"},
+		"empty":                   {"", "empty"},
 		"cut in a line":           {text[:len(text)/2], ""},
 		"cut between lines":       {strings.Join(body, "\n") + "\n", "cut"},
 		"cut last line end":       {strings.TrimSuffix(text, "\n"), "cut"},

@@ -125,7 +125,7 @@ func TestReportIsSettledByActionOnAgent(t *testing.T) {
 	// It can be reported again, and deleted from there.
 	again := report(t, r, a.AirID, "192.0.2.1")
 	_, err = r.SettleReport(t.Context(), again.ID, admission.ReportSuspended, "")
-	refusal(t, err, "suspended")
+	refusal(t, err, "suspended-already")
 	if p, err := r.ReportByID(t.Context(), again.ID); err != nil || !p.Settled.IsZero() {
 		t.Errorf("settled by what was not done: %+v, %v", p, err)
 	}

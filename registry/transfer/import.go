@@ -126,6 +126,9 @@ func readExport(from io.Reader) (*parsedExport, error) {
 	if err := lines.Err(); err != nil {
 		return nil, fmt.Errorf("read an export: %w", err)
 	}
+	if n == 0 {
+		return nil, exportError(1, "empty", "the file is empty", "export the agent again")
+	}
 	return nil, exportError(n+1, "cut", "the last line is missing", "the file was cut off: export the agent again")
 }
 
