@@ -2,9 +2,11 @@ package main
 
 import (
 	"bytes"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -80,6 +82,7 @@ func TestPackage(t *testing.T) {
 	if text := runIn(unpacked, environment, "sh", "-c", "./gazetteer --config config.toml --set listen=127.0.0.1:1 services 2>&1; test $? = 4"); !strings.Contains(text, "there is no data in the directory data") {
 		t.Errorf("services: %s", text)
 	}
+	checkLinksOfPages(t, unpacked)
 	licenses, err := os.ReadFile(filepath.Join(unpacked, "LICENSES-OF-DEPENDENCIES"))
 	if err != nil {
 		t.Fatal(err)
@@ -101,5 +104,37 @@ func TestPackage(t *testing.T) {
 		if !strings.Contains(string(unit), "\n"+line+"\n") {
 			t.Errorf("gazetteer.service has no line %q", line)
 		}
+	}
+}
+
+// checkLinksOfPages checks that each relative link of a Markdown page below dir leads to a file there.
+func checkLinksOfPages(t *testing.T, dir string) {
+	t.Helper()
+	link := regexp.MustCompile(`\]\(([^)#\s]+)[^)\s]*\)`)
+	links := 0
+	err := filepath.WalkDir(dir, func(page string, _ fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(page) != ".md" {
+			return err
+		}
+		text, err := os.ReadFile(page)
+		if err != nil {
+			return err
+		}
+		for _, l := range link.FindAllStringSubmatch(string(text), -1) {
+			if strings.Contains(l[1], ":") || strings.HasPrefix(l[1], "/") {
+				continue // an address, or an example of a document
+			}
+			links++
+			target := filepath.Join(filepath.Dir(page), l[1])
+			if rel, err := filepath.Rel(dir, target); err != nil || !filepath.IsLocal(rel) {
+				t.Errorf("%s leads out of the archive: %s", page, l[1])
+			} else if _, err := os.Stat(target); err != nil {
+				t.Errorf("%s leads to nothing: %s", page, l[1])
+			}
+		}
+		return nil
+	})
+	if err != nil || links < 100 {
+		t.Errorf("%d links were found: %v", links, err)
 	}
 }
