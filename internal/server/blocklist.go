@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"strings"
+
+	"gazetteer/fetch"
 )
 
 // maxBlockList bounds the operator's file, in bytes.
@@ -34,11 +36,15 @@ func parseBlockList(r io.Reader) ([]string, error) {
 	rest := &io.LimitedReader{R: r, N: maxBlockList + 1}
 	var entries []string
 	lines := bufio.NewScanner(rest)
-	for lines.Scan() {
+	for n := 1; lines.Scan(); n++ {
 		line, _, _ := strings.Cut(lines.Text(), "#")
-		if line = strings.TrimSpace(line); line != "" {
-			entries = append(entries, line)
+		if line = strings.TrimSpace(line); line == "" {
+			continue
 		}
+		if _, err := fetch.CheckHost(strings.TrimPrefix(line, "*.")); err != nil {
+			return nil, fmt.Errorf("line %d: %w", n, err)
+		}
+		entries = append(entries, line)
 	}
 	if err := lines.Err(); err != nil {
 		return nil, err

@@ -11,6 +11,9 @@ func TestBlockListIsReadCompletely(t *testing.T) {
 	if list, err := parseBlockList(short); err != nil || strings.Join(list, " ") != "a.example *.b.example" {
 		t.Errorf("got %q, %v", list, err)
 	}
+	if _, err := parseBlockList(strings.NewReader("# hosts\n*.b.example\nno host\n")); err == nil || !strings.HasPrefix(err.Error(), `line 3: host "no host": `) {
+		t.Errorf("got %v", err)
+	}
 	if _, err := parseBlockList(comments{}); err == nil || !strings.Contains(err.Error(), "longer than 64 MiB") {
 		t.Errorf("got %v", err)
 	}

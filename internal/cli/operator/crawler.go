@@ -56,7 +56,9 @@ func (a *verbs) unblockCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "unblock HOST", Short: "Allow visits to a host again, no matter who blocked it",
 		Long: `Unblock allows visits to a host again, even if its owner blocked it. The next visit
-begins when somebody names the host, for example with: gazetteer crawl HOST`,
+begins when somebody names the host, for example with: gazetteer crawl HOST
+Remove a host from the file of crawler.block_list_file first: the next reading of
+the file blocks it again.`,
 		Args: cli.OneHost,
 		RunE: func(c *cobra.Command, args []string) error {
 			return showAnswer(c.Context(), a, http.MethodDelete, "/admin/blocks/"+url.PathEscape(args[0]), nil, func(operator.BlockList) error {
