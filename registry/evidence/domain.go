@@ -132,8 +132,12 @@ func recordProbes(c *registry.Change, name, multikey, method string, probes []re
 		return nil
 	}
 	d := &c.Agent.Domains[i]
+	wasAhead := d.Checked.After(c.Now) // the clock: the interval since the last check has not passed
 	d.Checked, d.Probes = c.Now, probes
 	if method == "" {
+		if wasAhead {
+			return nil
+		}
 		if d.Failures++; d.Failures < maxFailures {
 			return nil
 		}

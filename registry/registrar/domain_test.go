@@ -696,6 +696,31 @@ func TestHostProbesAreSharedByAgents(t *testing.T) {
 	}
 }
 
+// TestClockSetBackCountsNoFailure checks that failures right after the clock was set back withdraw no
+// proof: the time between the checks has not passed.
+func TestClockSetBackCountsNoFailure(t *testing.T) {
+	wall, steady, ns, p := newClock(), newClock(), nameserver.New(t), newPlace(t)
+	r := open(t, registrar.Options{Now: wall.Now, Steady: steady.Now, DNS: evidence.NewDNS(ns.Address), Web: p.https})
+	a := proved(t, r, 1, nil)
+	ns.Publish("_gazetteer.example.com", r.DomainRecord(a))
+	prove(t, r, wall, a, 1, "example.com")
+	ns.Fail(true)
+	for range 4 {
+		steady.Advance(2 * time.Minute)
+		wall.Advance(-time.Hour)
+		if err := r.Recheck(t.Context(), a.AirID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, _, err := r.Agent(t.Context(), a.AirID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := got.Domains[0]; !d.Proved() || d.Failures != 0 || !d.Checked.Equal(wall.Now()) {
+		t.Errorf("%+v", d)
+	}
+}
+
 // TestRechecksAfterClockWasAhead checks that domains and inboxes that were checked while the clock was
 // ahead are checked again as soon as it is right, also by a schedule that was made before.
 func TestRechecksAfterClockWasAhead(t *testing.T) {
