@@ -211,10 +211,10 @@ func (r *Runtime) callService(ctx context.Context, m altar.ToolCall) (payload, m
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
+	if ctx.Err() != nil { // also without err: the service can end the answer when it sees that the connection closes
+		return nil, nil, altar.Errorf(altar.ExecutionTimeout, "the answer of %s did not arrive in time", request.URL.Host)
+	}
 	if err != nil {
-		if ctx.Err() != nil {
-			return nil, nil, altar.Errorf(altar.ExecutionTimeout, "the answer of %s did not arrive in time", request.URL.Host)
-		}
 		return nil, nil, altar.Errorf(altar.ExecutionFailed, "the answer of %s was cut off", request.URL.Host)
 	}
 	if payload, refused = mapAnswer(response, text); refused != nil {

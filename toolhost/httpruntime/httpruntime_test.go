@@ -405,6 +405,32 @@ func TestServiceDoesNotAnswer(t *testing.T) {
 	}
 }
 
+// endingTransport answers every request with half an array, and ends the answer without an error when
+// the time of the call is over, as a service can that sees the connection close.
+type endingTransport struct{ http.RoundTripper }
+
+func (t endingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Path != "/ending" {
+		return t.RoundTripper.RoundTrip(r)
+	}
+	body, out := io.Pipe()
+	go func() {
+		io.WriteString(out, "[1,")
+		<-r.Context().Done()
+		out.Close()
+	}()
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: body, Request: r}, nil
+}
+
+func TestAnswerThatEndsWithTheTimeOfTheCall(t *testing.T) {
+	s := &service{}
+	w := openWorld(t, 200*time.Millisecond, s, endingTransport{http.DefaultTransport})
+	w.publishFinds("ending")
+	if r := w.call("ending", `{}`); r.Error == nil || r.Error.Code != altar.ExecutionTimeout {
+		t.Errorf("%+v, want %s", r, altar.ExecutionTimeout)
+	}
+}
+
 // TestAnswersAreMapped checks what a caller gets of each kind of answer of a service.
 func TestAnswersAreMapped(t *testing.T) {
 	w := newWorld(t)
