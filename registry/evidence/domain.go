@@ -86,7 +86,9 @@ func (e *Collector) ProveDomain(ctx context.Context, airID, domain string, who r
 	if ctx.Err() != nil {
 		return registry.Domain{}, registry.Agent{}, ctx.Err()
 	}
-	agent, err = e.registry.ChangeAgent(ctx, airID, func(c *registry.Change) error { return recordProbes(c, name, agent.Multikey(), method, probes) })
+	agent, err = e.registry.ChangeAgent(ctx, airID, func(c *registry.Change) error {
+		return recordProbes(c, name, agent.Multikey(), method, probes, false)
+	})
 	if err != nil {
 		return registry.Domain{}, registry.Agent{}, err
 	}
@@ -125,13 +127,18 @@ func authorizeDomains(ctx context.Context, c *registry.Change, who registry.Cred
 }
 
 // recordProbes stores the result of a check that began when the agent had that key. It adds an
-// entry when the check proves or withdraws the domain.
-func recordProbes(c *registry.Change, name, multikey, method string, probes []registry.Probe) error {
+// entry when the check proves or withdraws the domain. The failure of a check that was not scheduled
+// does not count against a proof, and delays no scheduled check: an owner may repeat it at any time.
+func recordProbes(c *registry.Change, name, multikey, method string, probes []registry.Probe, scheduled bool) error {
 	i := slices.IndexFunc(c.Agent.Domains, func(d registry.Domain) bool { return d.Name == name })
 	if i < 0 || c.Agent.Status != registry.Active || !c.Agent.Domains[i].Withdrawn.IsZero() {
 		return nil
 	}
 	d := &c.Agent.Domains[i]
+	if method == "" && !scheduled && d.Proved() {
+		d.Probes = probes
+		return nil
+	}
 	wasAhead := d.Checked.After(c.Now) // the clock: the interval since the last check has not passed
 	d.Checked, d.Probes = c.Now, probes
 	if method == "" {

@@ -66,7 +66,7 @@ func (e *Collector) Recheck(ctx context.Context, airID string) error {
 	}
 	_, err = e.registry.ChangeAgent(ctx, airID, func(c *registry.Change) error {
 		for name, l := range domains {
-			if err := recordProbes(c, name, agent.Multikey(), l.method, l.probes); err != nil {
+			if err := recordProbes(c, name, agent.Multikey(), l.method, l.probes, true); err != nil {
 				return err
 			}
 		}

@@ -721,6 +721,37 @@ func TestClockSetBackCountsNoFailure(t *testing.T) {
 	}
 }
 
+// TestOwnersChecksCountNoFailure checks that an owner who repeats the check of a proved domain, while its
+// name server fails, withdraws nothing and delays no scheduled check.
+func TestOwnersChecksCountNoFailure(t *testing.T) {
+	wall, ns, p := newClock(), nameserver.New(t), newPlace(t)
+	r := open(t, registrar.Options{Now: wall.Now, DNS: evidence.NewDNS(ns.Address), Web: p.https})
+	a := proved(t, r, 1, nil)
+	ns.Publish("_gazetteer.example.com", r.DomainRecord(a))
+	prove(t, r, wall, a, 1, "example.com")
+	at := wall.Now()
+	ns.Fail(true)
+	for range 4 {
+		wall.Advance(2 * time.Minute)
+		if d, _ := prove(t, r, wall, a, 1, "example.com"); !d.Proved() || d.Failures != 0 || !d.Checked.Equal(at) || d.Probes[0].Problem == "" {
+			t.Errorf("%+v", d)
+		}
+	}
+	for i := range 3 {
+		wall.Advance(25 * time.Hour)
+		if err := r.Recheck(t.Context(), a.AirID); err != nil {
+			t.Fatal(err)
+		}
+		got, _, err := r.Agent(t.Context(), a.AirID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := got.Domains[0]; d.Failures != i+1 || d.Proved() != (i < 2) {
+			t.Errorf("scheduled check %d: %+v", i+1, d)
+		}
+	}
+}
+
 // TestRechecksAfterClockWasAhead checks that domains and inboxes that were checked while the clock was
 // ahead are checked again as soon as it is right, also by a schedule that was made before.
 func TestRechecksAfterClockWasAhead(t *testing.T) {
