@@ -11,6 +11,7 @@ import (
 	"gazetteer/document"
 	"gazetteer/fetch"
 	"gazetteer/internal/nearest"
+	"gazetteer/lint"
 	"gazetteer/lint/format"
 	"gazetteer/protocol"
 )
@@ -32,10 +33,10 @@ func ParseFeature(text string) (Feature, bool) {
 	return Feature{name, value}, true
 }
 
-// SuggestFeature returns a question with the features that are similar to a text that names none, ""
-// for none.
+// SuggestFeature returns a question with the features that are similar to a text that names none. If
+// none is, it says where the values of the family are listed, and "" where they are not.
 func SuggestFeature(text string) string {
-	_, value, _ := strings.Cut(text, ":")
+	family, value, _ := strings.Cut(text, ":")
 	var names []string
 	for _, f := range families {
 		values := []string{value}
@@ -46,7 +47,10 @@ func SuggestFeature(text string) string {
 			names = append(names, Feature{f.Name, v}.String())
 		}
 	}
-	return nearest.Question(text, names)
+	if question := nearest.Question(text, names); question != "" || family != "rule" {
+		return question
+	}
+	return "/api/v1/rules lists the known rules"
 }
 
 // SuggestFamily is [SuggestFeature] for the name of a family.
@@ -106,6 +110,15 @@ func formatValues() []string {
 	return list
 }
 
+// ruleValues lists the codes of all rules.
+func ruleValues() []string {
+	var list []string
+	for _, r := range lint.Rules() {
+		list = append(list, r.Code)
+	}
+	return list
+}
+
 // families is the table of all families. METHOD.md repeats the definitions.
 var families = []Family{
 	{Name: "class", Title: "Hosts by class", Column: "class",
@@ -120,7 +133,7 @@ var families = []Family{
 		Definition: "All formats of a host, in the order of the formats and joined by +. Only hosts with a document are counted."},
 	{Name: "alias-only", Title: "Where AI Discovery is published", Column: "at /ai alone", Fixed: true, Values: listValues("yes", "no"),
 		Definition: "`yes`: the host publishes an AI Discovery document at /ai and none at /.well-known/ai, which alone is authoritative (AI Discovery §4.1). `no`: it publishes one at /.well-known/ai."},
-	{Name: "rule", Title: "Rules broken most", Column: "rule", Link: pageLink("/rules/"),
+	{Name: "rule", Title: "Rules broken most", Column: "rule", Link: pageLink("/rules/"), Values: ruleValues,
 		Definition: "A host breaks a rule if a current document of it has a finding of that rule with severity error or warning."},
 	{Name: "verb", Title: "Verbs", Column: "verb", Strangers: true,
 		Definition: "A host has a verb if an operation has it that counts for the host. The verb of an AI Discovery capability is derived from its id or description."},

@@ -10,6 +10,7 @@ import (
 	"gazetteer/conformance"
 	"gazetteer/document"
 	"gazetteer/document/diff"
+	"gazetteer/lint"
 	"gazetteer/lint/format"
 	"gazetteer/registry"
 	"gazetteer/web/plot"
@@ -165,15 +166,22 @@ func (f *Figures) seriesTable(s timeTable) (Table, bool) {
 
 func (f *Figures) familyTable(family Family) Table {
 	t := Table{Name: family.Name, Title: family.Title, Definition: family.Definition, Columns: []string{family.Column, "hosts"}}
-	if family.Name == "verb" {
+	switch family.Name {
+	case "verb":
 		t.Columns = append(t.Columns, "operations")
+	case "rule":
+		t.onPage, t.Columns = []string{"hosts"}, append(t.Columns, "severity", "section")
 	}
 	var bars []plot.Bar
 	values := f.Values(family)
 	for i, v := range values {
 		row := Row{Cells: []string{v.Feature.Value, fmt.Sprint(v.Hosts)}, Feature: v.Feature}
-		if family.Name == "verb" {
+		switch family.Name {
+		case "verb":
 			row.Cells = append(row.Cells, fmt.Sprint(f.VerbOperations[v.Feature.Value]))
+		case "rule":
+			r, _ := lint.Rule(v.Feature.Value)
+			row.Cells = append(row.Cells, r.Severity.String(), r.Section)
 		}
 		t.Rows = append(t.Rows, row)
 		if family.Ranges && i > 0 { // an axis of ranges has no gaps

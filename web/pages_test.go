@@ -1201,13 +1201,27 @@ func TestUncheckedInboxIsNamedOnce(t *testing.T) {
 	}
 }
 
-// The page of a rule leads to the hosts that break it, which the census counts for errors and warnings.
+// ruleFigures is a sample whose census counts hosts that break AI418.
+type ruleFigures struct{ sample }
+
+func (ruleFigures) CountedHosts(_ context.Context, figure, _ string, _ int) (answer.CountedHosts, error) {
+	return answer.CountedHosts{Total: map[string]int{"rule:AI418": 3, "rule:AI903": 1}[figure]}, nil
+}
+
+// The page of a rule has the number of hosts that break it, which the census counts for errors and
+// warnings, and leads to them.
 func TestRulePageLeadsToItsHosts(t *testing.T) {
-	h := engine(t, sample{word: plainWord})
-	for code, want := range map[string]bool{"AI418": true, "AI903": true, "AI805": false} {
-		page := get(t, h, "/rules/"+code)
-		if got := strings.Contains(page.Body.String(), `href="/census/hosts?figure=rule:`+code+`"`); page.Code != http.StatusOK || got != want {
-			t.Errorf("%s: %d, a link to its hosts: %v", code, page.Code, got)
+	h := engine(t, ruleFigures{sample{word: plainWord}})
+	for code, want := range map[string]string{
+		"AI418": `href="/census/hosts?figure=rule:AI418">3 hosts break this rule</a>`,
+		"AI903": `href="/census/hosts?figure=rule:AI903">1 host breaks this rule</a>`,
+		"AI106": "No known host breaks this rule with a current document.",
+	} {
+		if page := get(t, h, "/rules/"+code); page.Code != http.StatusOK || !strings.Contains(page.Body.String(), want) {
+			t.Errorf("%s: %d without %s", code, page.Code, want)
 		}
+	}
+	if page := get(t, h, "/rules/AI805").Body.String(); strings.Contains(page, "break this rule") || strings.Contains(page, "breaks this rule") {
+		t.Error("AI805 is a note, which the census does not count")
 	}
 }

@@ -109,6 +109,7 @@ type ruleView struct {
 	Basis    string
 	Source   []sourcePart
 	Counted  bool // the census counts the hosts that break it
+	Hosts    int  // that break it with a current document, if they are counted
 }
 
 // bases describes the basis of a rule.
@@ -145,7 +146,13 @@ func (p *Pages) rulePage(c *gin.Context) (frame.WebPage, error) {
 	v := ruleView{
 		RuleView: r, Title: frame.TitleOf(r.Name), Tone: r.Severity.String(),
 		Severity: weights[r.Severity], Basis: bases[r.Basis], Source: sourceParts(r.Section),
-		Counted: r.Severity != protocol.Info, // the census counts errors and warnings
+	}
+	if r.Severity != protocol.Info { // the census counts errors and warnings
+		counted, err := p.answers.CountedHosts(c.Request.Context(), "rule:"+r.Code, "", 1)
+		if err != nil && !errors.Is(err, answer.ErrNoCensus) {
+			return frame.WebPage{}, err
+		}
+		v.Counted, v.Hosts = err == nil, counted.Total
 	}
 	return frame.WebPage{Name: "rule", Title: r.Code + ": " + v.Title, Body: v}, nil
 }
