@@ -114,7 +114,9 @@ func formatValues() []string {
 func ruleValues() []string {
 	var list []string
 	for _, r := range lint.Rules() {
-		list = append(list, r.Code)
+		if r.Code != protocol.CodeMore { // it stands for omitted findings
+			list = append(list, r.Code)
+		}
 	}
 	return list
 }

@@ -87,6 +87,7 @@ type tableView struct {
 	OverTime                bool // a row for each date, a column for each value
 	Rows                    []tableRow
 	All                     int // the number of rows, also of those that are not shown
+	JSON                    string
 }
 
 type tableRow struct {
@@ -115,6 +116,17 @@ func (p *Pages) censusPage(c *gin.Context) (frame.WebPage, error) {
 	}
 	return frame.WebPage{Name: "census", Title: "Census", Main: rendered.html, JSON: "/api/v1/stats",
 		Description: "Hosts by format and state, their operations, their lifetimes and the rate of their changes."}, nil
+}
+
+// addressOfJSON returns the address of the JSON with more rows of a table.
+func addressOfJSON(t tableView) string {
+	if t.OverTime {
+		return "/api/v1/stats/series"
+	}
+	if _, ok := census.FamilyOf(t.Name); ok {
+		return "/api/v1/stats?family=" + t.Name + "&limit=100"
+	}
+	return "/api/v1/stats"
 }
 
 // newCensusView converts the figures for the page.
@@ -147,7 +159,7 @@ func (p *Pages) newCensusView(s *census.Stats) censusView {
 			view.Rows = append(view.Rows, row)
 		}
 		rows := t.Rows
-		view.All = max(len(rows), s.Totals[t.Name])
+		view.All, view.JSON = max(len(rows), s.Totals[t.Name]), addressOfJSON(view)
 		v.Tables = append(v.Tables, view)
 	}
 	return v

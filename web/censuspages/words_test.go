@@ -42,3 +42,15 @@ func TestFolderInWords(t *testing.T) {
 		}
 	}
 }
+
+// Each table of the census has an address with more of its rows.
+func TestAddressOfJSON(t *testing.T) {
+	for name, want := range map[string]string{"rule": "/api/v1/stats?family=rule&limit=100", "survival": "/api/v1/stats"} {
+		if got := addressOfJSON(tableView{Name: name}); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+	if got := addressOfJSON(tableView{Name: "format", OverTime: true}); got != "/api/v1/stats/series" {
+		t.Errorf("a table over time: %s", got)
+	}
+}

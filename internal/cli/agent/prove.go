@@ -99,6 +99,7 @@ func (a *verbs) printDomain(k *keyring, answer air.DomainAnswer) {
 	} else {
 		a.PrintField("domain", d.Name+": not proved yet")
 	}
+	expected := "" // what was printed last; it is the same for each place
 	for _, l := range d.Probes {
 		if answer.Proved && !l.Found {
 			continue // one of the places is enough
@@ -112,8 +113,9 @@ func (a *verbs) printDomain(k *keyring, answer air.DomainAnswer) {
 		if l.OmittedValues > 0 {
 			a.PrintField("", fmt.Sprintf("and %d more", l.OmittedValues))
 		}
-		if l.Expected != "" {
-			a.PrintField("expected", strconv.Quote(l.Expected))
+		if l.Expected != expected {
+			expected = l.Expected
+			a.PrintField("expected", strconv.Quote(expected))
 		}
 		if l.Found {
 			a.PrintField("result", "found")

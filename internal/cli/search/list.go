@@ -21,6 +21,7 @@ import (
 	"gazetteer/internal/exit"
 	"gazetteer/internal/nearest"
 	"gazetteer/lint/format"
+	"gazetteer/protocol"
 )
 
 // fetchPage requests a page of a list by following the cursors from the first page, and decodes it
@@ -273,7 +274,7 @@ func (a *verbs) showService(ctx context.Context, c *cli.Client, host string) err
 	a.printDetail("domain", s.Domain)
 	now := a.Environment.Now()
 	for _, d := range s.Documents {
-		a.printDetail("from", fmt.Sprintf("%s, fetched %s", d.URL, cli.FormatAge(now, d.FetchedAt)))
+		a.printDetail("from", fmt.Sprintf("%s, fetched %s%s", d.URL, cli.FormatAge(now, d.FetchedAt), describeFindings(d.Findings)))
 	}
 	if !s.State.Due.IsZero() {
 		a.printDetail("visit", "next "+cli.FormatWait(now, s.State.Due))
@@ -295,6 +296,21 @@ func (a *verbs) showService(ctx context.Context, c *cli.Client, host string) err
 	a.printRows(rows)
 	a.PrintNextSteps("More:", a.FormatCommand("search --long host:"+s.Host), a.FormatCommand("explain "+s.Host))
 	return nil
+}
+
+// describeFindings counts the errors and warnings of a document, for a list after it; "" if it has none.
+func describeFindings(findings []protocol.Finding) string {
+	counts := map[protocol.Severity]int{}
+	for _, f := range findings {
+		counts[f.Severity]++
+	}
+	text := ""
+	for _, severity := range []protocol.Severity{protocol.Error, protocol.Warning} {
+		if n := counts[severity]; n > 0 {
+			text += ", " + cli.Plural(n, severity.String())
+		}
+	}
+	return text
 }
 
 // squattingRemark says that the namespace of a service is the name of somebody else's domain, or
