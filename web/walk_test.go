@@ -451,38 +451,6 @@ func (b *tab) until(expression string) {
 	})`, expression), chromedp.EvalAwaitPromise)
 }
 
-// sameOrder asks the page for requests of every day, as its form does, and compares with what the
-// API answers.
-func sameOrder(t *testing.T, h *testServer, tab *tab) {
-	for _, q := range []string{
-		"pay an invoice", "track my parcel", "book a haircut", "what is the weather tomorrow", "cancel my appointment with the dentist",
-		"réserver une chambre d'hôtel", "einen Termin beim Arzt vereinbaren", "pedir un taxi", "寿司を注文する", "verb:BOOK effect:reversible",
-		"transfer money to a friend", "what's on my calendar", "borrow a book", "order flowers", "convert euros to dollars", "translate this text",
-		"find a job", "report a broken street lamp", "play some music", "is my prescription ready",
-	} {
-		response, err := http.Get(h.url + "/api/v1/search?" + url.Values{"q": {q}, "limit": {"20"}}.Encode())
-		must(t, err)
-		var answer struct {
-			Hits []struct {
-				Host      string
-				Operation struct{ ID string }
-				Service   struct{ Name string }
-			}
-		}
-		must(t, json.NewDecoder(response.Body).Decode(&answer))
-		response.Body.Close()
-		var want []string
-		for _, hit := range answer.Hits {
-			want = append(want, hit.Host+" "+hit.Operation.ID+" "+cmp.Or(hit.Service.Name, hit.Host))
-		}
-		tab.open("/?" + url.Values{"q": {q}}.Encode())
-		got := evaluate[[]string](tab, `[...document.querySelectorAll(".hits h2 a")].map(a => { const u = new URL(a.href); return u.pathname.split("/")[2] + " " + u.searchParams.get("op") + " " + a.closest("li").querySelector(".from a").textContent })`)
-		if len(got) == 0 || !slices.Equal(got, want) {
-			t.Errorf("%s: the page has\n%q, the API\n%q", q, got, want)
-		}
-	}
-}
-
 // scriptsFail removes from the pages what their scripts depend on: the rest must work as without
 // scripts.
 func scriptsFail(t *testing.T, browser context.Context, h *testServer) {
