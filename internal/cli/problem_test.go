@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strings"
 	"testing"
 )
 
@@ -51,5 +52,15 @@ func TestChoicesAreNamed(t *testing.T) {
 		if got := nameChoices(text, url.Values{"min_join": {"proved", value}}); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
+	}
+}
+
+// The question after the list of values of --effect is asked once.
+func TestChoicesAreAskedOnce(t *testing.T) {
+	request := httptest.NewRequest("GET", "/api/v1/search?q=x&effect=reversable", nil)
+	body := `{"status": 400, "detail": "effect: \"reversable\" is not one of none, reversible, irreversible", "where": {"parameter": "effect"}, "help": "did you mean reversible? the parameter effect takes none, reversible, irreversible"}`
+	got := refusalError(&http.Response{StatusCode: 400, Request: request}, []byte(body)).Error()
+	if strings.Count(got, "did you mean") != 1 || !strings.HasPrefix(got, "--effect reversable: did you mean reversible? want one of none, reversible, irreversible") {
+		t.Errorf("got %q", got)
 	}
 }

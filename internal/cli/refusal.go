@@ -81,7 +81,8 @@ func isProblem(body []byte) bool {
 	return json.Unmarshal(body, &p) == nil && p.formatText() != ""
 }
 
-// oneOf matches the refusal of a parameter that has a list of values.
+// oneOf matches the refusal of a parameter that has a list of values. After a colon, the question of
+// formatText can follow the list; nameChoices asks its own.
 var oneOf = regexp.MustCompile(`^(\w+): "[^"]*" is not one of ([^\n]+)`)
 
 // nameChoices names in such a refusal the flag, the refused value and the similar ones.
@@ -90,7 +91,8 @@ func nameChoices(text string, query url.Values) string {
 	if m == nil {
 		return text
 	}
-	choices := strings.Split(m[2], ", ")
+	list, _, _ := strings.Cut(m[2], ": ")
+	choices := strings.Split(list, ", ")
 	for _, value := range query[m[1]] {
 		if slices.Contains(choices, value) {
 			continue
@@ -99,7 +101,7 @@ func nameChoices(text string, query url.Values) string {
 		if question != "" {
 			question += " "
 		}
-		return fmt.Sprintf("--%s %s: %swant one of %s", strings.ReplaceAll(m[1], "_", "-"), format.Visible(value), question, m[2])
+		return fmt.Sprintf("--%s %s: %swant one of %s", strings.ReplaceAll(m[1], "_", "-"), format.Visible(value), question, list)
 	}
 	return text
 }
