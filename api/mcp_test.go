@@ -464,6 +464,9 @@ func TestMCPErrorsHideTheLibrary(t *testing.T) {
 			}
 		}
 	}
+	if r := postMCP(t, h, `{"jsonrpc": "2.0", "id": 1, "method": "nope"}`); !strings.Contains(string(r.body), `this server has no method \"nope\"`) || strings.Contains(string(r.body), "not handled") {
+		t.Errorf("an unknown method is answered with %s %s", r.Status, r.body)
+	}
 	for _, body := range []string{`{"jsonrpc": "2.0", "id": {}, "method": "ping"}`, `{"jsonrpc": "2.0", "id": 1, "method": {}}`, `7`, `[7]`, `{"jsonrpc": 2, "id": 1, "method": "ping"}`,
 		`{"jsonrpc": "2.0", "id": 1, "method": "ping", "error": 5}`, `{"jsonrpc"`} {
 		r := postMCP(t, h, body)
@@ -636,9 +639,15 @@ func TestMCPCallsOfBothWaysAreAlike(t *testing.T) {
 	h := newTestServer(t, options{handlers: withMCP})
 	h.publishSamples()
 	h.awaitFiled()
-	send := func(id, params string) bufferedResponse {
+	send := func(version, tool, id, params string) bufferedResponse {
 		return h.request("POST", mcpserver.Path, `{"jsonrpc": "2.0", "id": `+id+`, "method": "tools/call", "params": {`+params+`}}`,
-			"Content-Type", "application/json", "Accept", "application/json, text/event-stream", "Mcp-Protocol-Version", "2025-06-18")
+			"Content-Type", "application/json", "Accept", "application/json, text/event-stream", "Mcp-Protocol-Version", version, "Mcp-Method", "tools/call", "Mcp-Name", tool)
+	}
+	const client = `"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientInfo": {"name": "a", "version": "1"}, "io.modelcontextprotocol/clientCapabilities": {"roots": {"listChanged": true}}`
+	forms := []struct{ version, meta string }{
+		{"2025-06-18", ``}, {"2025-06-18", `"progressToken": 1`}, {"2026-07-28", client}, {"2026-07-28", client + `, "progressToken": "a"`}, {"2026-07-28", ``},
+		{"2026-07-28", strings.Replace(client, "2026-07-28", "2025-06-18", 1)}, {"2026-07-28", strings.Replace(client, `{"name": "a", "version": "1"}`, `null`, 1)},
+		{"2025-06-18", client},
 	}
 	for name, c := range map[string]struct{ id, params string }{
 		"a search":          {"1", `"name": "search_operations", "arguments": {"query": "book a table"}`},
@@ -653,16 +662,24 @@ func TestMCPCallsOfBothWaysAreAlike(t *testing.T) {
 		"a name of no text": {"1", `"name": 7, "arguments": {}`},
 		"no name":           {"1", `"arguments": {}`},
 	} {
-		plain, whole := send(c.id, c.params), send(c.id, c.params+`, "_meta": {}`)
-		for _, r := range []bufferedResponse{plain, whole} {
-			r.Header.Del("Date")
-			r.Header.Del("Content-Length")
-		}
-		if plain.StatusCode != whole.StatusCode || !bytes.Equal(canonicalJSON(t, plain.body), canonicalJSON(t, whole.body)) {
-			t.Errorf("%s: %s %s\nthe library: %s %s", name, plain.Status, plain.body, whole.Status, whole.body)
-		}
-		if a, b := fmt.Sprint(plain.Header), fmt.Sprint(whole.Header); a != b {
-			t.Errorf("%s: the headers are %s; those of the library are %s", name, a, b)
+		for _, tool := range []string{"search_operations", "find_agents", "show_service"} {
+			for _, form := range forms {
+				meta, other := "", `, "_meta": {"example.com/other": 1}`
+				if form.meta != "" {
+					meta, other = `, "_meta": {`+form.meta+`}`, `, "_meta": {`+form.meta+`, "example.com/other": 1}`
+				}
+				plain, whole := send(form.version, tool, c.id, c.params+meta), send(form.version, tool, c.id, c.params+other)
+				for _, r := range []bufferedResponse{plain, whole} {
+					r.Header.Del("Date")
+					r.Header.Del("Content-Length")
+				}
+				if plain.StatusCode != whole.StatusCode || !bytes.Equal(canonicalJSON(t, plain.body), canonicalJSON(t, whole.body)) {
+					t.Errorf("%s, %s: %s %s\nthe library: %s %s", name, form, plain.Status, plain.body, whole.Status, whole.body)
+				}
+				if a, b := fmt.Sprint(plain.Header), fmt.Sprint(whole.Header); a != b {
+					t.Errorf("%s, %s: the headers are %s; those of the library are %s", name, form, a, b)
+				}
+			}
 		}
 	}
 }
@@ -694,11 +711,22 @@ func canonicalJSON(t *testing.T, text []byte) []byte {
 }
 
 // BenchmarkSearchByMCP compares a search by MCP with the same search by REST in one run, in turn; the
-// ratio is to stay below 1.5. On a busy machine that of the processor time says more.
+// ratio is to stay below 1.5. On a busy machine that of the processor time says more. The calls are
+// one without _meta, and one as the SDK's client sends it.
 func BenchmarkSearchByMCP(b *testing.B) {
+	b.Run("plain", func(b *testing.B) { benchmarkSearchByMCP(b, "", nil) })
+	b.Run("SDK", func(b *testing.B) {
+		const meta = `, "_meta": {"progressToken": 1, "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientInfo": {"name": "bench", "version": "1"}, ` +
+			`"io.modelcontextprotocol/clientCapabilities": {"roots": {"listChanged": true}}}`
+		benchmarkSearchByMCP(b, meta, map[string]string{"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "search_operations"})
+	})
+}
+
+// benchmarkSearchByMCP is BenchmarkSearchByMCP for calls with more members and headers.
+func benchmarkSearchByMCP(b *testing.B, members string, headers map[string]string) {
 	h := newTestServer(b, options{handlers: withMCP, api: func(o *api.Options) { o.Log = nil }})
 	h.publishMany(400)
-	body := `{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "search_operations", "arguments": {"query": "book a table"}}}`
+	body := `{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "search_operations", "arguments": {"query": "book a table"}` + members + `}}`
 	var byMCP, byREST, cpuMCP, cpuREST time.Duration
 	send := func(method, path, text string) time.Duration {
 		request, err := http.NewRequestWithContext(b.Context(), method, h.base+path, strings.NewReader(text))
@@ -707,6 +735,9 @@ func BenchmarkSearchByMCP(b *testing.B) {
 		}
 		request.Header.Set("Content-Type", "application/json")
 		request.Header.Set("Accept", "application/json, text/event-stream")
+		for name, value := range headers {
+			request.Header.Set(name, value)
+		}
 		begun := time.Now()
 		response, err := http.DefaultClient.Do(request)
 		if err != nil {

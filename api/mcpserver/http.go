@@ -24,7 +24,7 @@ const clientHeader = "Gazetteer-Connection"
 
 // Handler serves s over HTTP to clients that reach it at publicURL; see [mcphttp.Handler].
 func Handler(s *Server, publicURL string) http.Handler {
-	inner := mcphttp.Handler(func(*http.Request) *mcp.Server { return s.Server }, mcphttp.Options{PublicURL: publicURL, MaxBody: maxBody, Tools: s.tools})
+	inner := mcphttp.Handler(func(*http.Request) *mcp.Server { return s.Server }, mcphttp.Options{PublicURL: publicURL, MaxBody: maxBody, Tools: s.tools, Implementation: s.implementation})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r = r.Clone(r.Context())
 		r.Header.Set(clientHeader, r.RemoteAddr)

@@ -59,7 +59,8 @@ const instructions = "Search engine and registry of services and agents. Typical
 // A Server is an MCP server with every tool.
 type Server struct {
 	*mcp.Server
-	tools map[string]mcp.ToolHandler
+	tools          map[string]mcp.ToolHandler
+	implementation *mcp.Implementation
 }
 
 // AddTool adds a tool.
@@ -71,8 +72,9 @@ func (s *Server) AddTool(t *mcp.Tool, call mcp.ToolHandler) {
 // New returns an MCP server with every tool. It starts nothing and can serve any number of
 // sessions.
 func New(o Options) *Server {
-	s := &Server{tools: map[string]mcp.ToolHandler{}, Server: mcp.NewServer(
-		&mcp.Implementation{Name: "gazetteer", Title: "Gazetteer", Version: o.Version},
+	implementation := &mcp.Implementation{Name: "gazetteer", Title: "Gazetteer", Version: o.Version}
+	s := &Server{tools: map[string]mcp.ToolHandler{}, implementation: implementation, Server: mcp.NewServer(
+		implementation,
 		&mcp.ServerOptions{Instructions: instructions, Logger: o.Log, Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}},
 	)}
 	s.AddReceivingMiddleware(s.suggestTool)

@@ -3,6 +3,7 @@ package mcphttp
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"mime"
 	"net/http"
 	"slices"
@@ -20,17 +21,24 @@ import (
 // its arguments; a request without a version counts as one of 2025-03-26.
 var plainVersions = []string{"", "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}
 
+// sessionlessVersion is the version in which each call describes its client, in _meta and in headers,
+// and each result its server.
+const sessionlessVersion = "2026-07-28"
+
 // A plainCall is a request that calls a tool.
 type plainCall struct {
-	id   json.RawMessage
-	name string
-	args json.RawMessage
+	id          json.RawMessage
+	name        string
+	args        json.RawMessage
+	sessionless bool // the call is one of sessionlessVersion
 }
 
 // readPlainCall returns the call in a message that [CheckMessages] accepts; false if it is anything
 // else, or has members that only the library knows.
 func readPlainCall(r *http.Request, body []byte) (plainCall, bool) {
-	if r.Method != http.MethodPost || !slices.Contains(plainVersions, r.Header.Get("Mcp-Protocol-Version")) || r.Header.Get("Last-Event-ID") != "" {
+	version := r.Header.Get("Mcp-Protocol-Version")
+	sessionless := version == sessionlessVersion
+	if r.Method != http.MethodPost || !sessionless && !slices.Contains(plainVersions, version) || r.Header.Get("Last-Event-ID") != "" {
 		return plainCall{}, false
 	}
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
@@ -44,9 +52,38 @@ func readPlainCall(r *http.Request, body []byte) (plainCall, bool) {
 	if !ok || string(message["method"]) != `"tools/call"` || len(message["id"]) == 0 || string(message["id"]) == "null" {
 		return plainCall{}, false
 	}
-	params, ok := readMembers(message["params"], "name", "arguments")
-	call := plainCall{id: message["id"], args: params["arguments"]}
-	return call, ok && json.Unmarshal(params["name"], &call.name) == nil
+	params, ok := readMembers(message["params"], "name", "arguments", "_meta")
+	call := plainCall{id: message["id"], args: params["arguments"], sessionless: sessionless}
+	if !ok || json.Unmarshal(params["name"], &call.name) != nil {
+		return plainCall{}, false
+	}
+	if sessionless {
+		named := r.Header.Get("Mcp-Method") == "tools/call" && r.Header.Get("Mcp-Name") == call.name
+		return call, named && isSessionlessMeta(params["_meta"])
+	}
+	if len(params["_meta"]) > 0 {
+		_, ok = readMembers(params["_meta"], "progressToken") // nothing reports progress
+	}
+	return call, ok
+}
+
+// isSessionlessMeta reports whether _meta describes a client as sessionlessVersion prescribes, with no
+// other members. The tools ask nothing of a client and log nothing for it, so that its capabilities
+// and log level change no answer.
+func isSessionlessMeta(text json.RawMessage) bool {
+	meta, ok := readMembers(text, "progressToken", mcp.MetaKeyProtocolVersion, mcp.MetaKeyClientInfo, mcp.MetaKeyClientCapabilities, mcp.MetaKeyLogLevel)
+	if !ok || string(meta[mcp.MetaKeyProtocolVersion]) != `"`+sessionlessVersion+`"` {
+		return false
+	}
+	if client, given := meta[mcp.MetaKeyClientInfo]; given && !isObjectFor(client, new(mcp.Implementation)) {
+		return false
+	}
+	return isObjectFor(meta[mcp.MetaKeyClientCapabilities], new(mcp.ClientCapabilities))
+}
+
+// isObjectFor reports whether a text is an object that can be read into a value.
+func isObjectFor(text json.RawMessage, into any) bool {
+	return len(text) > 0 && text[0] == '{' && json.Unmarshal(text, into) == nil
 }
 
 // readMembers returns the members of an object; false if it is none, or has others than the named ones.
@@ -62,13 +99,20 @@ func readMembers(text []byte, names ...string) (members map[string]json.RawMessa
 	return members, true
 }
 
-// answer calls the tool and writes its result.
-func (c plainCall) answer(w http.ResponseWriter, r *http.Request, tool mcp.ToolHandler) {
+// answer calls the tool and writes its result. server describes the server in results of
+// sessionlessVersion.
+func (c plainCall) answer(w http.ResponseWriter, r *http.Request, tool mcp.ToolHandler, server *mcp.Implementation) {
 	result, err := tool(r.Context(), &mcp.CallToolRequest{
 		Params: &mcp.CallToolParamsRaw{Name: c.name, Arguments: c.args}, Extra: &mcp.RequestExtra{Header: r.Header},
 	})
 	text := json.RawMessage(nil)
+	if err == nil && result == nil {
+		err = errors.New("the tool has no result")
+	}
 	if err == nil {
+		if c.sessionless && server != nil {
+			result.Meta = mcp.Meta{mcp.MetaKeyServerInfo: server}
+		}
 		text, err = json.Marshal(result)
 	}
 	if err != nil {
@@ -80,6 +124,10 @@ func (c plainCall) answer(w http.ResponseWriter, r *http.Request, tool mcp.ToolH
 	b.WriteString(`{"jsonrpc":"2.0","id":`)
 	b.Write(c.id)
 	b.WriteString(`,"result":`)
+	if c.sessionless { // a result always has the member content, so that a comma is right
+		b.WriteString(`{"resultType":"complete",`)
+		text = text[1:]
+	}
 	b.Write(text)
 	b.WriteByte('}')
 	w.Header().Set("Content-Type", "application/json")

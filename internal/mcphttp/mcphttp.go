@@ -29,6 +29,8 @@ type Options struct {
 	Log       *slog.Logger // nil: silent
 	// Tools are the tools of the server whose plain calls need nothing of a session, by name.
 	Tools map[string]mcp.ToolHandler
+	// Implementation describes the server that has the tools.
+	Implementation *mcp.Implementation
 }
 
 // Handler serves what server returns for a request. It keeps nothing between requests. Requests with
@@ -73,7 +75,7 @@ func Handler(server func(*http.Request) *mcp.Server, o Options) http.Handler {
 		}
 		if call, plain := readPlainCall(r, body); plain {
 			if tool := o.Tools[call.name]; tool != nil {
-				call.answer(w, r, tool)
+				call.answer(w, r, tool, o.Implementation)
 				return
 			}
 		}
@@ -121,10 +123,13 @@ func writeError(w http.ResponseWriter, status int, body []byte, message string) 
 	case strings.HasPrefix(message, "malformed payload"):
 		refusal.message = notMessage
 	case strings.HasPrefix(message, "JSON RPC not handled"):
-		refusal.code = jsonrpc.CodeMethodNotFound
+		refusal.code, refusal.message = jsonrpc.CodeMethodNotFound, "this server has no such method"
 		if m, err := jsonrpc.DecodeMessage(body); err == nil {
-			if request, ok := m.(*jsonrpc.Request); ok && request.IsCall() {
-				refusal.id, status = request.ID.Raw(), http.StatusOK
+			if request, ok := m.(*jsonrpc.Request); ok {
+				refusal.message = fmt.Sprintf("this server has no method %.60q", request.Method)
+				if request.IsCall() {
+					refusal.id, status = request.ID.Raw(), http.StatusOK
+				}
 			}
 		}
 	}
