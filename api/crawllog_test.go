@@ -2,7 +2,6 @@ package api_test
 
 import (
 	"encoding/json"
-	"net/http/httptest"
 	"regexp"
 	"slices"
 	"strings"
@@ -54,16 +53,9 @@ func TestCrawlLog(t *testing.T) {
 }
 
 func TestMetrics(t *testing.T) {
-	h := newTestServer(t, options{})
-	c, err := crawler.New(crawler.Options{Store: h.store})
-	if err != nil {
-		t.Fatal(err)
-	}
-	h.answers.Crawler = c
-	w := httptest.NewRecorder()
-	h.api.MetricsHandler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	h, text := readMetrics(t)
 	line := regexp.MustCompile(`^[a-z_]+(\{[a-zA-Z]+="[^"]*"(, ?[a-zA-Z]+="[^"]*")*\})? [-+0-9.eNaIf]+$`)
-	lines := strings.Split(strings.TrimSpace(w.Body.String()), "\n")
+	lines := strings.Split(strings.TrimSpace(text), "\n")
 	for _, l := range lines {
 		if !strings.HasPrefix(l, "#") && !line.MatchString(l) {
 			t.Errorf("no line of a metric: %q", l)

@@ -61,9 +61,9 @@ func checkExposition(t *testing.T, text string) {
 	}
 }
 
-// TestMetricsExposition checks that each metric has its help and its type, and that its samples are
-// together.
-func TestMetricsExposition(t *testing.T) {
+// readMetrics returns what a server with a crawler writes at /metrics.
+func readMetrics(t *testing.T) (*testServer, string) {
+	t.Helper()
 	h := newTestServer(t, options{})
 	c, err := crawler.New(crawler.Options{Store: h.store})
 	if err != nil {
@@ -72,12 +72,19 @@ func TestMetricsExposition(t *testing.T) {
 	h.answers.Crawler = c
 	w := httptest.NewRecorder()
 	h.api.MetricsHandler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
-	checkExposition(t, w.Body.String())
+	return h, w.Body.String()
+}
+
+// TestMetricsExposition checks that each metric has its help and its type, and that its samples are
+// together.
+func TestMetricsExposition(t *testing.T) {
+	_, text := readMetrics(t)
+	checkExposition(t, text)
 	for _, want := range []string{
 		"\n# TYPE gazetteer_limit_refused_total counter\ngazetteer_limit_refused_total{limit=",
 		"\n# TYPE gazetteer_limit_waiting gauge\ngazetteer_limit_waiting{limit=",
 	} {
-		if !strings.Contains(w.Body.String(), want) {
+		if !strings.Contains(text, want) {
 			t.Errorf("the metrics lack %q", want)
 		}
 	}
