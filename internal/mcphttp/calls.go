@@ -68,10 +68,10 @@ func readPlainCall(r *http.Request, body []byte) (plainCall, bool) {
 }
 
 // isSessionlessMeta reports whether _meta describes a client as sessionlessVersion prescribes, with no
-// other members. The tools ask nothing of a client and log nothing for it, so that its capabilities
-// and log level change no answer.
+// other members. The tools ask nothing of a client, so that its capabilities change no answer. A log
+// level goes to the library: it is deprecated as of that version, and so is the library's name for it.
 func isSessionlessMeta(text json.RawMessage) bool {
-	meta, ok := readMembers(text, "progressToken", mcp.MetaKeyProtocolVersion, mcp.MetaKeyClientInfo, mcp.MetaKeyClientCapabilities, mcp.MetaKeyLogLevel)
+	meta, ok := readMembers(text, "progressToken", mcp.MetaKeyProtocolVersion, mcp.MetaKeyClientInfo, mcp.MetaKeyClientCapabilities)
 	if !ok || string(meta[mcp.MetaKeyProtocolVersion]) != `"`+sessionlessVersion+`"` {
 		return false
 	}
