@@ -197,6 +197,58 @@ func TestOppositesYield(t *testing.T) {
 	}
 }
 
+// TestReversedVerbs checks that an operation that undoes what a request wants is far, and comes after
+// others, also if only its name tells: to unpin a message is not to pin it.
+func TestReversedVerbs(t *testing.T) {
+	x, _ := indexed(t,
+		agis("chats.test", "PIN /message: Pins a message in a chat", "CREATE /unban-member: Unbans a user, who can join the group again"),
+		agis("calls.test", "CREATE /blocked-numbers: Adds a number that nobody can call from", "SHOW /numbers: Shows the numbers of an account"),
+		agis("shows.test", "DELETE /show/follows: Unfollows a show", "MARK /show: Marks a show as watched"))
+	for asked, undoes := range map[string]string{
+		"unpin the message in the chat":        "PIN /message",
+		"ban this user from the group chat":    "CREATE /unban-member",
+		"unblock the number 030 1234567":       "CREATE /blocked-numbers",
+		"pin the message in the chat":          "",
+		"block the number 030 1234567":         "",
+		"unfollow the show":                    "",
+		"unpin this message, then pin the new": "",
+	} {
+		for i, h := range search(t, x, query.Query{Words: asked}).Hits {
+			switch {
+			case undoes == "" && i == 0 && h.Far:
+				t.Errorf("%q: %s is far", asked, h.Operation.ID)
+			case h.Operation.ID == undoes && (i == 0 || !h.Far):
+				t.Errorf("%q: %s is hit %d, far: %v", asked, undoes, i, h.Far)
+			}
+		}
+	}
+}
+
+// TestIdentifiersAreOfAKind checks that a request with hardly more than an identifier finds what takes
+// identifiers of this kind.
+func TestIdentifiersAreOfAKind(t *testing.T) {
+	x, _ := indexed(t, append(everydayServices(),
+		agis("lookups.test", "LOCATE /ip: Tells the place of an IP address", "VALIDATE /iban: Checks an IBAN", "FIND /book: Finds a book by its ISBN",
+			"VALIDATE /phone: Checks a phone number", "FIND /product: Finds a product by its barcode", "VALIDATE /email: Checks an email address"),
+		agis("music.test", "RETRIEVE /track: Shows a track of an album", "FIND /places: Finds places by name"),
+		agis("parcels.test", "TRACK /parcel: Follows a parcel"),
+		agis("teams.test", "INVITE /member: Invites a member to a team"))...)
+	for asked, want := range map[string]string{
+		"where is 8.8.8.8":               "LOCATE /ip",
+		"look up DE89370400440532013000": "VALIDATE /iban",
+		"978-3-16-148410-0":              "FIND /book",
+		"check +49 30 1234567":           "VALIDATE /phone",
+		"what is 4006381333931":          "FIND /product",
+		"who is jane.doe@example.com":    "VALIDATE /email",
+		"track 1Z999AA10123456784":       "TRACK /parcel",
+		"invite jane@example.com":        "INVITE /member",
+	} {
+		if hits := search(t, x, query.Query{Words: asked}).Hits; len(hits) == 0 || hits[0].Operation.ID != want {
+			t.Errorf("%q: %q", asked, named(Result{Hits: hits}))
+		}
+	}
+}
+
 // TestReversibleEndsDestroyNothing checks that what destroys a thing is not among the first where it is to be
 // archived or paused.
 func TestReversibleEndsDestroyNothing(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 
 	"gazetteer/index/entry"
 	"gazetteer/index/query"
+	"gazetteer/index/siblings"
 	"gazetteer/index/tokens"
 	"gazetteer/protocol/effect"
 )
@@ -53,8 +54,8 @@ const (
 	// requested one, for example one that reads although something must be created.
 	otherKind = 0.5
 	// noAnswer is the maximum fit of an operation that does not answer a question, because it changes the
-	// world, or does not have what the question asks for (when does the library close, FIND /books): such
-	// an operation is far.
+	// world, or does not have what the question asks for (when does the library close, FIND /books), and
+	// of one that undoes what the request wants: such an operation is far.
 	noAnswer = 0.19
 	// shortRequest is the importance of the words of a short request, three words that tell much. A
 	// longer one has details that no document says, so its share of covered words grows with its
@@ -155,7 +156,8 @@ func (s *searcher) fitOf(why *Why, operation *preparedOperation, cosine float32)
 	if wanted := s.request.Act.Wanted; wanted != 0 && class != 0 && wanted&class == 0 {
 		fit *= otherKind
 	}
-	if !answers || s.request.Act.IsNotAnsweredBy(class, operation.changes) {
+	undoes := siblings.Undoes(&s.request, operation.Verb, class, operation.terms[entry.ActField].terms)
+	if !answers || undoes || s.request.Act.IsNotAnsweredBy(class, operation.changes) {
 		fit = min(fit, noAnswer)
 	}
 	return math.Round(fit*fitDigits) / fitDigits

@@ -13,15 +13,15 @@ import (
 // thing.
 const nearName = 0.3
 
-// orderSiblings reorders the first entries of each host that has several: see [siblings.Order]. Each
-// place keeps its score, so that scores keep falling.
+// orderSiblings reorders the first entries of each host that has several, and those that may undo what
+// the request wants: see [siblings.Order]. Each place keeps its score, so that scores keep falling.
 func (s *searcher) orderSiblings(ctx context.Context, entries []view.RankedEntry) error {
 	entries = entries[:min(len(entries), siblings.Places)]
 	operations, scores := make([]*siblings.Operation, len(entries)), make([]int64, len(entries))
 	for i, e := range entries {
 		scores[i] = e.Score
 		host := s.view.RunOf(e.EntryRef).Host
-		if !slices.ContainsFunc(entries, func(o view.RankedEntry) bool {
+		if !siblings.MayBeUndone(&s.request) && !slices.ContainsFunc(entries, func(o view.RankedEntry) bool {
 			return o.EntryRef != e.EntryRef && s.view.RunOf(o.EntryRef).Host == host
 		}) {
 			continue // there is nothing to compare

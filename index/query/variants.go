@@ -152,23 +152,49 @@ func weighChoosing(lower []string, weights []float32, from int) {
 // domainWords say that a host in a request is meant as a domain.
 var domainWords = strings.Fields("available belong belongs bought buy dns expire expires free own owned owner owns register registered registrant registrar renew taken whois")
 
-// addValues adds the words for what values are: the file report.docx is a document.
+// addValues adds the words for what values are: the file report.docx is a document. An identifier is an
+// argument as a rule; with at most one other word in its clause, the request is about its kind.
 func (r *Request) addValues(a analysis.Analyzer, fields, lower []string, from int, clauses []int) {
 	for i := from; i < len(lower); i++ {
-		kind := tokens.KindOfValue(fields[i])
+		asked := strings.TrimFunc(fields[i], unicode.IsPunct)
+		kind, weight := tokens.KindOfValue(fields[i]), float32(questionWeight)
 		if kind == "" && tokens.IsHost(fields[i]) && slices.ContainsFunc(lower, func(w string) bool { return slices.Contains(domainWords, w) }) {
 			kind = "domain"
+		}
+		if others := r.countTopics(clauses[i]); kind == "" && others <= 1 {
+			kind = tokens.KindOfIdentifier(joinNumber(fields[i:len(lower)]))
+			if others > 0 {
+				weight = contextWeight
+			}
 		}
 		about, _, _ := strings.Cut(kind, " ")
 		if kind == "" || slices.Contains(lower, about) {
 			continue
 		}
-		asked := strings.TrimFunc(fields[i], unicode.IsPunct)
 		for k := range r.Words {
 			if w := &r.Words[k]; w.Asked == asked && w.Clause == clauses[i] {
 				w.Weight, w.Identifies, w.Name = min(w.Weight, valueWeight), true, false
 			}
 		}
-		r.Words = append(r.Words, Word{Asked: asked, Meanings: tokens.Tokenize(a, kind), Clause: clauses[i], Weight: questionWeight})
+		r.Words = append(r.Words, Word{Asked: asked, Meanings: tokens.Tokenize(a, kind), Clause: clauses[i], Weight: weight})
 	}
+}
+
+// countTopics returns the number of words of a clause that are neither values nor implied.
+func (r *Request) countTopics(clause int) (n int) {
+	for _, w := range r.Words {
+		if w.Clause == clause && len(w.Terms) > 0 && !w.Identifies && !isValue(w.Asked) {
+			n++
+		}
+	}
+	return n
+}
+
+// joinNumber returns the first word, with the groups of digits after it if it begins a telephone number.
+func joinNumber(fields []string) string {
+	n := 1
+	for strings.HasPrefix(fields[0], "+") && n < len(fields) && strings.Trim(fields[n], "0123456789-/.?") == "" {
+		n++
+	}
+	return strings.Join(fields[:n], "")
 }

@@ -42,7 +42,8 @@ type Operation struct {
 
 // Order returns the order of the first operations: the numbers of operations, of which the scores
 // fall. An operation that is nil keeps its place. An operation takes the place of another one of its
-// host if it [comparison.comesBefore] it. Those that an earlier one [comparison.rulesOut] come last.
+// host if it [comparison.comesBefore] it. Those that an earlier one [comparison.rulesOut], and those
+// that undo what the request wants ([Undoes]), come last.
 func Order(request *query.Request, verbs *semantic.RelationCache, operations []*Operation, scores []int64) []int {
 	order := make([]int, len(operations))
 	compared := make([]*comparison, len(operations))
@@ -68,7 +69,7 @@ func Order(request *query.Request, verbs *semantic.RelationCache, operations []*
 	var last []int
 	first := order[:0:0]
 	for i, number := range order {
-		ruledOut := slices.ContainsFunc(order[:i], func(before int) bool {
+		ruledOut := compared[number] != nil && compared[number].undoes || slices.ContainsFunc(order[:i], func(before int) bool {
 			return compared[before].isSibling(compared[number]) && compared[before].rulesOut(compared[number])
 		})
 		if ruledOut {
@@ -88,6 +89,7 @@ type comparison struct {
 	match  verbMatch
 	ends   endedObject
 	named  bool // whether a word of the request has its verb
+	undoes bool // whether it undoes what the request wants
 	// For a request that only reads: whether the operation only reads, and whether it may change
 	// something; and whether the request asks to see what there is.
 	onlyReads, mayChange, shows bool
@@ -114,7 +116,7 @@ const (
 )
 
 func compare(request *query.Request, verbs *semantic.RelationCache, o *Operation) *comparison {
-	c := &comparison{Operation: o, asked: make([]bool, len(request.Words)), match: matchVerb(request, verbs, o.Verb), ends: compareEnds(request, o)}
+	c := &comparison{Operation: o, asked: make([]bool, len(request.Words)), match: matchVerb(request, verbs, o.Verb), ends: compareEnds(request, o), undoes: Undoes(request, o.Verb, o.Class, o.Name)}
 	if wanted := request.Act.Wanted; wanted != 0 && wanted&^query.Reading == 0 && o.Class != 0 {
 		c.mayChange = o.Class&^query.Reading != 0
 		c.onlyReads = !c.mayChange
@@ -141,6 +143,39 @@ func compare(request *query.Request, verbs *semantic.RelationCache, o *Operation
 		}
 	}
 	return c
+}
+
+// Undoes reports whether an operation with a verb and a name undoes what a request wants, or does what
+// the request wants undone: pin_message, where a message is to be unpinned. Its name tells, too, if it
+// has the verb of the request with a prefix (CREATE /unban-member), or without one and it neither reads
+// nor ends what the name says (CREATE /blocked-numbers, but not DELETE /follows).
+func Undoes(request *query.Request, offered string, class effect.Class, name []tokens.Token) bool {
+	if !MayBeUndone(request) {
+		return false
+	}
+	wanted := query.SingleVerb(request.Act.Verb)
+	if effect.AreOpposed(wanted, strings.ToLower(offered)) {
+		return true
+	}
+	stem := tokens.StemOf(wanted)
+	does := class != 0 && class&(query.Reading|effect.End) == 0
+	return slices.ContainsFunc(name, func(t tokens.Token) bool { return isReversed(stem, t.Stem) || does && isReversed(t.Stem, stem) })
+}
+
+// MayBeUndone reports whether a request has a verb that an operation may undo, and no other one, which
+// may be the opposite.
+func MayBeUndone(request *query.Request) bool {
+	act := request.Act
+	return act.Verb != "" && act.Wanted&^query.Reading != 0 &&
+		!slices.ContainsFunc(request.Acts, func(other query.Act) bool { return other.Verb != "" && other.Verb != act.Verb })
+}
+
+// reversingPrefixes make a verb that undoes another one.
+var reversingPrefixes = strings.Fields("de dis un")
+
+// isReversed reports whether a verb is another one with a prefix that reverses it.
+func isReversed(verb, reversed string) bool {
+	return slices.ContainsFunc(reversingPrefixes, func(p string) bool { return reversed == p+verb })
 }
 
 func matchVerb(request *query.Request, verbs *semantic.RelationCache, offered string) verbMatch {
