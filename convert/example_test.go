@@ -48,7 +48,7 @@ paths:
 	}
 	// Output:
 	// true
+	//  the description does not say how callers authenticate, and AGIS has no member for it: AGTP settles it
 	// /agtp from the address of the service; AGTP may be served elsewhere
 	// /vocabulary/domain from the name of the service; name the field of business
-	// /vocabulary/namespace from the name of the service; it qualifies the verbs in headers
 }

@@ -203,6 +203,8 @@ func (b *agisBuilder) noteOmissions(without []string) {
 	}
 	if names := tree.Members(b.api.schemes); len(names) > 0 {
 		b.notes.Add(nil, "how callers authenticate is left out: AGIS has no member for it, AGTP settles it")
+	} else {
+		b.notes.Add(nil, "the description does not say how callers authenticate, and AGIS has no member for it: AGTP settles it")
 	}
 	if len(without) > 0 {
 		b.notes.Add(nil, fmt.Sprintf("%d operations are omitted because they cannot be expressed in AGIS: %s", len(without), someOf(without)))

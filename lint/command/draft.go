@@ -380,9 +380,7 @@ func summaryTree(d *agis.Document, address string) *protocol.Node {
 			classes = append(classes, c)
 		}
 	}
-	preAuth := false
 	if d.DataManifest != nil {
-		preAuth = d.DataManifest.PreAuthDiscovery
 		for _, c := range d.DataManifest.Available {
 			data = append(data, c.Class)
 		}
@@ -402,7 +400,7 @@ func summaryTree(d *agis.Document, address string) *protocol.Node {
 		"negotiable", d.Vocabulary.Negotiable,
 		"capability_summary", tree.Strings(classes...),
 		"data_classes", tree.Strings(data...),
-		"pre_auth_discovery", preAuth,
+		"pre_auth_discovery", d.PreAuthDiscovery,
 		"version", d.ServiceVersion,
 		"interaction_protocols", tree.Strings(protocols...),
 	)

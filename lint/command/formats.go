@@ -26,8 +26,8 @@ type initFormat struct {
 	// format has comments.
 	buildTree func(*draft) *protocol.Node
 	write     func(*protocol.Node, []convert.Review) ([]byte, error)
-	// buildRest returns the texts of the files after the first.
-	buildRest func(text []byte, host string) ([][]byte, error)
+	// buildRest returns the texts of the files after the first, and what was guessed in them.
+	buildRest func(text []byte, host string) ([][]byte, []convert.Review, error)
 	// guesses lists what was guessed in the document of a draft.
 	guesses func(*draft) []convert.Review
 	// mark is the text that marks a guess in the document, marked what to remove when it is checked.
@@ -51,7 +51,7 @@ func initFormats() []initFormat {
 		},
 		advice:    "Agents will call it over HTTP. If it has no interface for programs yet, name what its pages do: to look at\nthe menu is GET /menu.",
 		buildTree: (*draft).aiTree, write: writeUnmarked,
-		buildRest: func([]byte, string) ([][]byte, error) { return nil, nil },
+		buildRest: func([]byte, string) ([][]byte, []convert.Review, error) { return nil, nil, nil },
 		guesses:   func(s *draft) []convert.Review { return reviewLanguage(s.languages) },
 		mark:      `"review": [`, marked: "meta.review from",
 		name: "/service/name", description: "/service/description", operations: "/capabilities",
@@ -96,18 +96,23 @@ func writeMarked(root *protocol.Node, reviews []convert.Review) ([]byte, error) 
 
 func indentJSON(root *protocol.Node) []byte { return protocol.WriteJSON(root, "  ") }
 
-// buildSummary returns the summary of an AGIS document.
-func buildSummary(text []byte, host string) ([][]byte, error) {
+// buildSummary returns the summary of an AGIS document, with a review of what the document leaves open
+// about credentials.
+func buildSummary(text []byte, host string) ([][]byte, []convert.Review, error) {
 	d, _, err := agis.Parse(text, agis.Options{})
 	if err != nil {
-		return nil, fmt.Errorf("make an AGIS document: %w", err)
+		return nil, nil, fmt.Errorf("make an AGIS document: %w", err)
 	}
-	return [][]byte{indentJSON(summaryTree(d, "https://"+host+"/agis.yaml"))}, nil
+	var reviews []convert.Review
+	if !d.PreAuthDiscovery {
+		reviews = []convert.Review{{Pointer: "/pre_auth_discovery", Message: "in agis.json it is assumed to be false: the document does not say whether it can be read without credentials; if it can, write true, and the same at the top of agis.yaml"}}
+	}
+	return [][]byte{indentJSON(summaryTree(d, "https://"+host+"/agis.yaml"))}, reviews, nil
 }
 
-// listGuesses lists what was guessed of the operations of an AGIS document.
+// listGuesses lists what was guessed of the operations of an AGIS document, and what it cannot say.
 func (s *draft) listGuesses() []convert.Review {
-	var out []convert.Review
+	out := []convert.Review{{Message: "it does not say how callers authenticate: AGIS has no member for it, AGTP settles it"}}
 	for i, o := range s.operations {
 		out = append(out, convert.Review{Pointer: fmt.Sprintf("/endpoints/%d/semantic", i),
 			Message: fmt.Sprintf("guessed from the verb %s: capability %s, is_idempotent %t, confidence_guidance %s; correct what is not so in your service",

@@ -147,8 +147,7 @@ func (v *initRun) buildFiles(ctx context.Context, f initFormat, host string) (bu
 	if err != nil {
 		return builtDocument{}, "", err
 	}
-	m, err := assembleFiles(f, text, s.host)
-	m.reviews = reviews
+	m, err := assembleFiles(f, text, s.host, reviews)
 	return m, s.host, err
 }
 
@@ -182,8 +181,7 @@ func (v *initRun) fromOpenAPI(ctx context.Context, f initFormat, host string) (b
 		}
 		out.Reviews = append(out.Reviews, reviewLanguage(v.languages)...)
 	}
-	m, err := assembleFiles(f, out.Text, host)
-	m.reviews = out.Reviews
+	m, err := assembleFiles(f, out.Text, host, out.Reviews)
 	return m, host, err
 }
 
@@ -206,13 +204,13 @@ func serverOf(text []byte) string {
 	return ""
 }
 
-// assembleFiles builds the files of a document.
-func assembleFiles(f initFormat, text []byte, host string) (builtDocument, error) {
-	rest, err := f.buildRest(text, host)
+// assembleFiles builds the files of a document with these reviews.
+func assembleFiles(f initFormat, text []byte, host string, reviews []convert.Review) (builtDocument, error) {
+	rest, more, err := f.buildRest(text, host)
 	if err != nil {
 		return builtDocument{}, err
 	}
-	m := builtDocument{files: f.files}
+	m := builtDocument{files: f.files, reviews: append(reviews, more...)}
 	for i, text := range append([][]byte{text}, rest...) {
 		m.files[i].text = append(bytes.TrimRight(text, "\n"), '\n')
 	}
