@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"gazetteer/index"
 	"gazetteer/internal/cli"
@@ -135,26 +136,8 @@ func TestReadmeCommands(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(shell.dir, "shop"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	demo := shell.command(ctx, "exec "+start+" --listen "+shell.address)
-	demo.Cancel = func() error { return demo.Process.Signal(os.Interrupt) }
-	messages, err := demo.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := demo.Start(); err != nil {
-		t.Fatal(err)
-	}
-	var printed []string
-	lines := bufio.NewScanner(messages)
-	for lines.Scan() {
-		printed = append(printed, lines.Text())
-		if strings.HasPrefix(lines.Text(), "Stop with Ctrl-C") {
-			break
-		}
-	}
-	if n := len(printed); n == 0 || n > 30 || !strings.HasPrefix(printed[n-1], "Stop with Ctrl-C") {
-		t.Errorf("the demo prints %d lines, want an invitation within 30:\n%s", n, strings.Join(printed, "\n"))
-	}
+	started := time.Now()
+	demo, messages := shell.startDemo(ctx, start)
 	// The first lines of README.md show a command with its output; only the AIR ID differs each time.
 	sample := regexp.MustCompile(`(?m)^    \$ (.+)\n((?:    .+\n)+)`).FindStringSubmatch(before)
 	if sample == nil {
@@ -175,14 +158,20 @@ func TestReadmeCommands(t *testing.T) {
 	}
 	for i, want := range wanted {
 		output := shell.runBlock(ctx, blocks[i])
-		for _, w := range want {
-			if !strings.Contains(output, w) {
-				t.Errorf("block %d of README.md does not print %q:\n%s", i+1, w, output)
+		checkPrinted(t, fmt.Sprintf("block %d of README.md", i+1), output, want)
+		switch i {
+		case 0:
+			// What is said of the far end of a ranking must not be said of its beginning.
+			if strings.Contains(output, "may not fit") {
+				t.Errorf("the first results are far from the query:\n%s", output)
 			}
-		}
-		// What is said of the far end of a ranking must not be said of its beginning.
-		if i == 0 && strings.Contains(output, "may not fit") {
-			t.Errorf("the first results are far from the query:\n%s", output)
+			shell.askOwnQuestion(ctx, string(text))
+		case 1: // the agent has answered
+			took := time.Since(started)
+			t.Logf("from the end of the build to the answer of an agent: %s", took.Round(100*time.Millisecond))
+			if took > 5*time.Minute {
+				t.Errorf("a newcomer has called an agent after %s, want 5 minutes at most", took)
+			}
 		}
 	}
 	for i, want := range [][]string{
@@ -190,23 +179,9 @@ func TestReadmeCommands(t *testing.T) {
 		{"corner-shop.test: proved by https", "agent service: conformant, level 1"},
 		{"Nothing has changed yet", "gazetteer-opt-out=corner-shop.test", "no further visits", "does not want to be visited"},
 	} {
-		output := shell.runBlock(ctx, own[i])
-		for _, w := range want {
-			if !strings.Contains(output, w) {
-				t.Errorf("block %d of docs/validate.md does not print %q:\n%s", i+1, w, output)
-			}
-		}
+		checkPrinted(t, fmt.Sprintf("block %d of docs/validate.md", i+1), shell.runBlock(ctx, own[i]), want)
 	}
-	agent, err := os.ReadFile("../../docs/quickstart/agent.mjs")
-	if err != nil {
-		t.Fatal(err)
-	}
-	// The program of docs/quickstart that registers an agent, writes, and reads the answer.
-	program := shell.command(ctx, "BASE=http://127.0.0.1:8080 "+need.Program(t, "node")+" --input-type=module -")
-	program.Stdin = bytes.NewReader(agent)
-	if out, err := program.CombinedOutput(); err != nil || !regexp.MustCompile(`^registered AIR-\S+\nsent \S+ queued\nreceived Counter .*"amount_cents":500.* The table is free`).Match(out) {
-		t.Errorf("docs/quickstart/agent.mjs: %v\n%s", err, out)
-	}
+	shell.runQuickstart(ctx)
 	// Without a data directory, a verb that reads asks the server on the configured address, and makes none.
 	elsewhere := shell.command(ctx, "cd elsewhere && ../bin/gazetteer search book a table && ls")
 	if out, err := elsewhere.CombinedOutput(); err != nil || !strings.Contains(string(out), ".test") || strings.Contains(string(out), "\ndata\n") {
@@ -279,6 +254,68 @@ func openReadmeShell(t *testing.T) *readmeShell {
 		}
 	}
 	return &readmeShell{t: t, dir: dir, address: address, exports: ":"}
+}
+
+// askOwnQuestion searches for what the README does not search for, as its reader does next.
+func (s *readmeShell) askOwnQuestion(ctx context.Context, readme string) {
+	s.t.Helper()
+	const question, want = "will it rain tomorrow", "LIST /forecast/daily "
+	if strings.Contains(readme, "rain") {
+		s.t.Errorf("README.md has the question %q", question)
+	}
+	if output := s.runBlock(ctx, "gazetteer search "+question); !strings.HasPrefix(output, want) {
+		s.t.Errorf("%s: the first result is not %s:\n%s", question, want, output)
+	}
+}
+
+// runQuickstart runs the program of docs/quickstart that registers an agent, writes, and reads the answer.
+func (s *readmeShell) runQuickstart(ctx context.Context) {
+	s.t.Helper()
+	agent, err := os.ReadFile("../../docs/quickstart/agent.mjs")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	program := s.command(ctx, "BASE=http://127.0.0.1:8080 "+need.Program(s.t, "node")+" --input-type=module -")
+	program.Stdin = bytes.NewReader(agent)
+	if out, err := program.CombinedOutput(); err != nil || !regexp.MustCompile(`^registered AIR-\S+\nsent \S+ queued\nreceived Counter .*"amount_cents":500.* The table is free`).Match(out) {
+		s.t.Errorf("docs/quickstart/agent.mjs: %v\n%s", err, out)
+	}
+}
+
+// checkPrinted checks that the output of a block of commands contains the wanted texts.
+func checkPrinted(t *testing.T, block, output string, wanted []string) {
+	t.Helper()
+	for _, w := range wanted {
+		if !strings.Contains(output, w) {
+			t.Errorf("%s does not print %q:\n%s", block, w, output)
+		}
+	}
+}
+
+// startDemo starts the demo and returns when it invites the reader.
+func (s *readmeShell) startDemo(ctx context.Context, start string) (demo *exec.Cmd, messages io.Reader) {
+	s.t.Helper()
+	demo = s.command(ctx, "exec "+start+" --listen "+s.address)
+	demo.Cancel = func() error { return demo.Process.Signal(os.Interrupt) }
+	messages, err := demo.StderrPipe()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if err := demo.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	var printed []string
+	lines := bufio.NewScanner(messages)
+	for lines.Scan() {
+		printed = append(printed, lines.Text())
+		if strings.HasPrefix(lines.Text(), "Stop with Ctrl-C") {
+			break
+		}
+	}
+	if n := len(printed); n == 0 || n > 30 || !strings.HasPrefix(printed[n-1], "Stop with Ctrl-C") {
+		s.t.Errorf("the demo prints %d lines, want an invitation within 30:\n%s", n, strings.Join(printed, "\n"))
+	}
+	return demo, messages
 }
 
 func (s *readmeShell) command(ctx context.Context, line string) *exec.Cmd {
