@@ -2,7 +2,6 @@ package api_test
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/ed25519"
 	"crypto/tls"
@@ -28,7 +27,6 @@ import (
 	"gazetteer/internal/wait"
 	"gazetteer/protocol/a2a"
 	"gazetteer/protocol/did"
-	"gazetteer/protocol/httpsig"
 	"gazetteer/registry"
 	"gazetteer/registry/attestation"
 	"gazetteer/registry/registrar"
@@ -40,6 +38,48 @@ var updateExamples = flag.Bool("update-examples", false, "write route/examples.j
 
 // examplesFile has the examples of the API description, by operation ID.
 const examplesFile = "route/examples.json"
+
+// TestEveryOperationHasAnExample checks that each operation of the description has a recorded request
+// and answer, and shows the answer unless it is a WebSocket.
+func TestEveryOperationHasAnExample(t *testing.T) {
+	h := newTestServer(t, options{log: true, relay: withRelay})
+	examples, err := route.Examples()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var description struct {
+		Paths map[string]map[string]struct {
+			ID        string `json:"operationId"`
+			Responses map[string]struct {
+				Content map[string]struct{ Example any }
+			}
+			Samples []struct{ Source string } `json:"x-codeSamples"`
+		}
+	}
+	decodeInto(t, h.get("/openapi.json", 200), &description)
+	operations := 0
+	for path, methods := range description.Paths {
+		for method, op := range methods {
+			operations++
+			e := examples[op.ID]
+			if len(e.Answer) == 0 || len(op.Samples) == 0 {
+				t.Errorf("%s %s (%s) has no recorded request and answer", method, path, op.ID)
+			}
+			shown := e.Status == http.StatusSwitchingProtocols && len(op.Samples) == 2
+			for _, r := range op.Responses {
+				for _, c := range r.Content {
+					shown = shown || c.Example != nil
+				}
+			}
+			if !shown {
+				t.Errorf("the description of %s %s (%s) shows no answer", method, path, op.ID)
+			}
+		}
+	}
+	if operations < 100 {
+		t.Errorf("the description has only %d operations", operations)
+	}
+}
 
 // TestExamplesAreCurrent sends a request to every operation and compares the answer with the example
 // of the API description: its status, its media type, and the members of its JSON with their types.
@@ -108,16 +148,10 @@ func describeChange(t *testing.T, then, now route.Example) string {
 	return ""
 }
 
-// endless are the operations whose answer has no end, so that none is recorded.
-var endless = []string{"status-stream", "stream-changes", "stream-mail"}
-
 // endings are the operations that others need to be done before or after; they come last, in this
 // order.
 var endings = []string{"acknowledge", "acknowledge-deployed", "set-inbox-rules", "destroy-session", "opt-out", "opt-in", "merge-agent",
-	"rotate-key", "recover-agent", "deactivate-agent", "erase-agent"}
-
-// refused are the operations whose example is a refusal: a WebSocket has no answer to show.
-var refused = []string{"connect-runtime"}
+	"rotate-key", "recover-agent", "deactivate-agent", "erase-agent", "stream-changes"}
 
 // exampleHost is the service of the demo that the examples are about.
 const exampleHost = "reservations.acme.test"
@@ -197,7 +231,7 @@ func makeExamples(t *testing.T) map[string]route.Example {
 	toDemo := strings.NewReplacer(
 		"ristorante.example/documents/ai", exampleHost+"/documents/agis", "ristorante.example", exampleHost, "namespaces/ristorante", "namespaces/acme-reservations",
 		"data-classes/Reservation", "data-classes/reservation", document.Digest([]byte(aiText("Ristorante"))), digest,
-		other, a.AirID, "Alice_1", "concierge", "q=alice", "q=concierge", "name=alice", "name=concierge", "&require=&join=claimed", "", "/recent?limit=1000", "/recent?limit=3", "/history?limit=1000", "/history")
+		other, a.AirID, "Alice_1", "concierge", "q=alice", "q=concierge", "name=alice", "name=concierge", "&require=&join=claimed", "", "/recent?limit=1000", "/recent?limit=3", "/atom?limit=3", "/atom?limit=1", "/history?limit=1000", "/history")
 	for route, path := range paths {
 		paths[route] = toDemo.Replace(path)
 	}
@@ -219,9 +253,8 @@ func makeExamples(t *testing.T) map[string]route.Example {
 	h.openExampleTool()
 	fill := strings.NewReplacer("{session_id}", exampleSession, "{air_id}", a.AirID, "{id}", a.AirID, "{host}", exampleHost, "{domain}", exampleHost, "{n}", "1", "{inbox}", a.AirID, "{did}", a.CreatorDID)
 
-	rows := slices.DeleteFunc(slices.Clone(route.Table), func(r route.Route) bool {
-		return r.Operator || slices.Contains(endless, r.ID)
-	})
+	rows := append(slices.DeleteFunc(slices.Clone(route.Table), func(r route.Route) bool { return r.Operator }),
+		route.Route{ID: "openapi", Method: http.MethodGet, Path: "/openapi.json"})
 	slices.SortStableFunc(rows, func(x, y route.Route) int { return slices.Index(endings, x.ID) - slices.Index(endings, y.ID) })
 	examples := map[string]route.Example{}
 	for _, r := range rows {
@@ -232,7 +265,7 @@ func makeExamples(t *testing.T) map[string]route.Example {
 		if body, ok := bodies[r.ID]; ok {
 			e.Body, e.BodyType = body, jsonType
 		}
-		e.Token = r.Altar && !slices.Contains(refused, r.ID)
+		e.Token, e.WebSocket, e.Base64 = r.Altar, r.ID == "connect-runtime", r.ID == "log-tile"
 		switch r.ID {
 		case "altar-mcp":
 			e.Accept = "application/json, text/event-stream"
@@ -254,7 +287,7 @@ func makeExamples(t *testing.T) map[string]route.Example {
 		default:
 			examples[r.ID] = recordExample(t, h, a, r, e)
 		}
-		if e := examples[r.ID]; e.Status >= 400 && !slices.Contains(refused, r.ID) {
+		if e := examples[r.ID]; e.Status >= 400 {
 			t.Errorf("the example of %s is a refusal: %d %s", r.ID, e.Status, e.Answer)
 		}
 	}
@@ -349,46 +382,6 @@ func exampleBodies(t *testing.T, a, attester, merging owner) map[string]string {
 		"recover-agent": string(encodeJSON(t, map[string]string{"agent": x.Agent, "current_key": x.From, "public_key": x.To, "recovery_key": x.Key,
 			"created": x.Created.Format(time.RFC3339), "nonce": x.Nonce, "recovery_signature": x.RecoverySignature, "new_signature": x.NewSignature})),
 	}
-}
-
-// signedByReader are the operations of an inbox, which its owner signs.
-var signedByReader = []string{"pull", "pull-deployed", "acknowledge", "acknowledge-deployed", "inbox-rules", "set-inbox-rules"}
-
-// recordExample sends the request of an example and records the answer.
-func recordExample(t *testing.T, h *testServer, a owner, r route.Route, e route.Example) route.Example {
-	t.Helper()
-	var response bufferedResponse
-	if slices.Contains(signedByReader, r.ID) {
-		e.Signed = true
-		o := httpsig.SignOptions{}
-		if r.Method == http.MethodGet {
-			o.Components = httpsig.ReadComponents()
-		}
-		response = h.requestSigned(a.key, a.CreatorDID+did.KeyFragment, r.Method, e.Target, e.Body, o)
-	} else if r.AIR && r.Method != http.MethodGet && strings.Contains(r.Path, "{air_id}") && r.ID != "rotate-key" && r.ID != "recover-agent" && r.ID != "report-agent" || r.ID == "export-agent" {
-		e.Signed = true
-		response = h.requestSigned(a.key, a.CreatorDID+did.KeyFragment, r.Method, e.Target, e.Body, httpsig.SignOptions{})
-	} else if e.Token {
-		response = h.request(r.Method, e.Target, e.Body, "Content-Type", jsonType, "Authorization", "Bearer "+exampleToken, "Accept", cmp.Or(e.Accept, "*/*"))
-	} else if e.Body != "" {
-		response = h.request(r.Method, e.Target, e.Body, "Content-Type", e.BodyType)
-	} else {
-		response = h.request(r.Method, e.Target, "")
-	}
-	if response.StatusCode >= 500 {
-		t.Errorf("%s: %s %s", r.ID, response.Status, response.body)
-	}
-	e.Status = response.StatusCode
-	e.MediaType, _, _ = strings.Cut(response.Header.Get("Content-Type"), ";")
-	var v any
-	decoder := json.NewDecoder(bytes.NewReader(response.body))
-	decoder.UseNumber()
-	if strings.HasSuffix(e.MediaType, "json") && decoder.Decode(&v) == nil {
-		e.Answer = encodeJSON(t, shortenLists(v))
-	} else if text := string(response.body); len(text) < 2000 && strings.HasPrefix(e.MediaType, "text/") || strings.HasPrefix(e.MediaType, "application/yaml") {
-		e.Answer = encodeJSON(t, text[:min(len(text), 1200)])
-	}
-	return e
 }
 
 // shortenLists keeps the first two items of every list but parameters.

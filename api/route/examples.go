@@ -4,7 +4,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
-	"net/http"
+	"maps"
 	"strings"
 	"sync"
 
@@ -21,10 +21,15 @@ type Example struct {
 	Status   int    `json:"status"`
 	Token    bool   `json:"token,omitempty"`  // the request carries a bearer token, which is left out here
 	Accept   string `json:"accept,omitempty"` // the header Accept, if the operation requires one
+	// WebSocket says that the request opens a WebSocket. Answer has its first messages, each a line:
+	// those of the client after >, those of the server after <.
+	WebSocket bool `json:"websocket,omitempty"`
+	Base64    bool `json:"base64,omitempty"` // the answer is no text; Answer has its bytes in Base64
 	// MediaType is the media type of the answer.
 	MediaType string `json:"media_type,omitempty"`
-	// Answer is the answer: JSON with lists cut to two items, or text. Absent for other bytes.
-	Answer json.RawMessage `json:"answer,omitempty"`
+	// Answer is the answer: JSON with lists cut to two items, or the beginning of a text; of a stream,
+	// its first event.
+	Answer json.RawMessage `json:"answer"`
 }
 
 //go:embed examples.json
@@ -55,11 +60,17 @@ func (e Example) Curl(base, method string) string {
 	if e.Token {
 		b.WriteString(" \\\n  -H 'Authorization: Bearer …'")
 	}
+	if e.WebSocket {
+		b.WriteString(" \\\n  --http1.1 -i -N -H 'Connection: Upgrade' -H 'Upgrade: websocket' \\\n  -H 'Sec-WebSocket-Version: 13' -H 'Sec-WebSocket-Key: '$(head -c 16 /dev/urandom | base64)")
+	}
 	if e.Accept != "" {
 		b.WriteString(" \\\n  -H 'Accept: " + e.Accept + "'")
 	}
 	if e.Body != "" {
 		b.WriteString(" \\\n  -H 'Content-Type: " + e.BodyType + "' \\\n  -d '" + strings.ReplaceAll(e.Body, "'", `'\''`) + "'")
+	}
+	if e.Base64 {
+		b.WriteString(" | base64")
 	}
 	return b.String()
 }
@@ -69,10 +80,15 @@ func addExample(op *huma.Operation, method, base string, e Example) error {
 	if op.Extensions == nil {
 		op.Extensions = map[string]any{}
 	}
-	op.Extensions["x-codeSamples"] = []map[string]string{{"lang": "Shell", "label": "curl", "source": e.Curl(base, method)}}
-	if e.Status >= http.StatusBadRequest {
-		return nil // a refusal shows nothing that its schema does not
+	samples := []map[string]string{{"lang": "Shell", "label": "curl", "source": e.Curl(base, method)}}
+	if e.WebSocket { // OpenAPI has no member for its messages
+		var messages string
+		if err := json.Unmarshal(e.Answer, &messages); err != nil {
+			return fmt.Errorf("read the example messages of %s: %w", op.OperationID, err)
+		}
+		samples = append(samples, map[string]string{"lang": "JSON", "label": "messages", "source": messages})
 	}
+	op.Extensions["x-codeSamples"] = samples
 	if e.Body != "" && op.RequestBody != nil {
 		if content := op.RequestBody.Content[e.BodyType]; content != nil {
 			if !strings.HasSuffix(e.BodyType, "json") {
@@ -86,14 +102,29 @@ func addExample(op *huma.Operation, method, base string, e Example) error {
 	if op.Responses[status] == nil {
 		status = "default"
 	}
-	response := op.Responses[status]
-	// A JSON Schema as an example would be read as a part of the description.
-	if response == nil || len(e.Answer) == 0 || e.MediaType == "application/schema+json" || e.MediaType == "application/x-ndjson" {
+	content := findContent(op.Responses[status], e.MediaType)
+	if content == nil || len(e.Answer) == 0 {
 		return nil
 	}
-	if content := response.Content[e.MediaType]; content != nil {
-		if err := json.Unmarshal(e.Answer, &content.Example); err != nil {
-			return fmt.Errorf("read the example answer of %s: %w", op.OperationID, err)
+	if err := json.Unmarshal(e.Answer, &content.Example); err != nil {
+		return fmt.Errorf("read the example answer of %s: %w", op.OperationID, err)
+	}
+	if schema, ok := content.Example.(map[string]any); ok && e.MediaType == "application/schema+json" {
+		// Tools would read the references of a whole schema as parts of the description.
+		maps.DeleteFunc(schema, func(_ string, value any) bool { _, isText := value.(string); return !isText })
+	}
+	return nil
+}
+
+// findContent returns the content of a response with a media type, whatever its parameters are; nil if
+// there is none.
+func findContent(response *huma.Response, mediaType string) *huma.MediaType {
+	if response == nil {
+		return nil
+	}
+	for name, content := range response.Content {
+		if plain, _, _ := strings.Cut(name, ";"); plain == mediaType {
+			return content
 		}
 	}
 	return nil

@@ -155,12 +155,8 @@ func (p *Pages) newOperation(api *huma.OpenAPI, method, path string, op *huma.Op
 			o.Security = append(o.Security, api.Components.SecuritySchemes[name].Description)
 		}
 	}
-	if e.Status > 0 {
-		o.Status = fmt.Sprintf("%d %s", e.Status, http.StatusText(e.Status))
-		o.Reply, o.Cut = formatAnswer(e.Answer)
-	} else { // a stream, whose answer does not end, or the description itself
-		e.Target, e.Signed = path, len(op.Security) > 0
-	}
+	o.Status = fmt.Sprintf("%d %s", e.Status, http.StatusText(e.Status))
+	o.Reply, o.Cut = formatAnswer(e.Answer)
 	o.Request, o.isRead = e.Curl(p.base, method), method == http.MethodGet && !e.Signed && !e.Token
 	return o
 }
