@@ -464,15 +464,45 @@ func TestMCPErrorsHideTheLibrary(t *testing.T) {
 			}
 		}
 	}
-	if r := postMCP(t, h, `{"jsonrpc": "2.0", "id": 1, "method": "nope"}`); !strings.Contains(string(r.body), `this server has no method \"nope\"`) || strings.Contains(string(r.body), "not handled") {
-		t.Errorf("an unknown method is answered with %s %s", r.Status, r.body)
-	}
 	for _, body := range []string{`{"jsonrpc": "2.0", "id": {}, "method": "ping"}`, `{"jsonrpc": "2.0", "id": 1, "method": {}}`, `7`, `[7]`, `{"jsonrpc": 2, "id": 1, "method": "ping"}`,
 		`{"jsonrpc": "2.0", "id": 1, "method": "ping", "error": 5}`, `{"jsonrpc"`} {
 		r := postMCP(t, h, body)
 		if text := string(r.body); r.StatusCode != 400 || strings.Contains(text, "unmarshal") || strings.Contains(text, "interface") || strings.Contains(text, "Go ") {
 			t.Errorf("%s is answered with %s %s", body, r.Status, text)
 		}
+	}
+}
+
+// TestUnknownMCPMethod checks that an unknown method is refused in our words in each version, with the
+// id of the request: with the method that was meant, or all of them.
+func TestUnknownMCPMethod(t *testing.T) {
+	h := newTestServer(t, options{handlers: withMCP})
+	for _, c := range []struct {
+		version, method string
+		status          int
+		want            string
+	}{
+		{"2025-06-18", "tool/call", 200, `this server has no method \"tool/call\": did you mean tools/call?`},
+		{"2025-06-18", "nope", 200, `this server has no method \"nope\": its methods are initialize, ping, tools/list, tools/call"`},
+		{"2025-06-18", "pin", 200, `did you mean ping?`},
+		{"2026-07-28", "tool/call", 404, `this server has no method \"tool/call\": did you mean tools/call?`},
+		{"2026-07-28", "server/discovery", 404, `did you mean server/discover?`},
+		{"2026-07-28", "nope", 404, `this server has no method \"nope\": its methods are server/discover, tools/list, tools/call"`},
+		{"2026-07-28", "ping", 404, `this server has no method \"ping\": its methods are server/discover, `},
+	} {
+		for _, id := range []string{`1`, `"a"`, `-7`} {
+			const meta = `{"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientInfo": {"name": "a", "version": "1"}, "io.modelcontextprotocol/clientCapabilities": {}}`
+			params := map[bool]string{true: `{"_meta": ` + meta + `}`, false: `{}`}[c.version == "2026-07-28"]
+			r := h.request("POST", mcpserver.Path, `{"jsonrpc": "2.0", "id": `+id+`, "method": "`+c.method+`", "params": `+params+`}`,
+				"Content-Type", "application/json", "Accept", "application/json, text/event-stream", "Mcp-Protocol-Version", c.version, "Mcp-Method", c.method)
+			text := string(r.body)
+			if r.StatusCode != c.status || !strings.Contains(text, c.want) || !strings.Contains(text, `"id":`+id) || !strings.Contains(text, `"code":-32601`) || strings.Contains(text, "not handled") {
+				t.Errorf("%s of %s with the id %s is answered with %s %s", c.method, c.version, id, r.Status, text)
+			}
+		}
+	}
+	if r := postMCP(t, h, `{"jsonrpc": "2.0", "method": "notifications/nope"}`); r.StatusCode != 400 || !strings.Contains(string(r.body), `"id":null`) || !strings.Contains(string(r.body), `no method \"notifications/nope\"`) {
+		t.Errorf("an unknown notification is answered with %s %s", r.Status, r.body)
 	}
 }
 

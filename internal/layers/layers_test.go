@@ -16,8 +16,8 @@ const module = "gazetteer"
 // and no others of the module except those in also.
 var rows = [][]string{
 	{"limit", "internal/heap"},
-	{"internal/psl", "internal/wait", "internal/privatefile", "internal/eventstream", "internal/mcphttp", "internal/worddiff", "internal/nearest", "internal/cputime", "internal/testclock", "internal/cache", "web/plot"},
-	{"internal/steadyclock"},
+	{"internal/psl", "internal/wait", "internal/privatefile", "internal/eventstream", "internal/worddiff", "internal/nearest", "internal/cputime", "internal/testclock", "internal/cache", "web/plot"},
+	{"internal/steadyclock", "internal/mcphttp"},
 	{"protocol", "protocol/english", "protocol/jcs"},
 	{"protocol/effect", "protocol/tree", "protocol/yaml"},
 	{"protocol/aidiscovery", "protocol/agis", "protocol/did", "protocol/httpsig", "protocol/llmstxt"},

@@ -4,6 +4,7 @@ package mcphttp
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -47,22 +48,22 @@ func Handler(server func(*http.Request) *mcp.Server, o Options) http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := checkOrigin(r, own); err != nil {
-			writeError(w, http.StatusForbidden, nil, err.Error())
+			writeError(w, http.StatusForbidden, err.Error())
 			return
 		}
 		body, err := limit.ReadOrDrain(r, o.MaxBody)
 		if errors.Is(err, limit.ErrTooLarge) {
 			w.Header().Set("Connection", "close")
-			writeError(w, http.StatusRequestEntityTooLarge, nil, fmt.Sprintf("the body is larger than %d bytes", o.MaxBody))
+			writeError(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d bytes", o.MaxBody))
 			return
 		}
 		if errors.Is(err, os.ErrDeadlineExceeded) {
 			w.Header().Set("Connection", "close")
-			writeError(w, http.StatusRequestTimeout, nil, "the body did not arrive in time")
+			writeError(w, http.StatusRequestTimeout, "the body did not arrive in time")
 			return
 		}
 		if err != nil {
-			writeError(w, http.StatusBadRequest, nil, "the body was cut off")
+			writeError(w, http.StatusBadRequest, "the body was cut off")
 			return
 		}
 		if refusal := CheckMessages(body); refusal != nil {
@@ -84,12 +85,13 @@ func Handler(server func(*http.Request) *mcp.Server, o Options) http.Handler {
 		answer := &refusalRecorder{ResponseWriter: w}
 		inner.ServeHTTP(answer, r)
 		if answer.status != 0 {
-			writeError(w, answer.status, body, strings.TrimSpace(answer.text.String()))
+			answer.writeRefusal(r, body)
 		}
 	})
 }
 
-// A refusalRecorder passes answers on, but keeps a refusal in plain text.
+// A refusalRecorder passes answers on, but keeps a refusal in plain text, and one of an unknown method,
+// which the library of sessionlessVersion writes in JSON.
 type refusalRecorder struct {
 	http.ResponseWriter
 	status int // of the refusal; 0 for none
@@ -97,7 +99,8 @@ type refusalRecorder struct {
 }
 
 func (w *refusalRecorder) WriteHeader(status int) {
-	if status >= http.StatusBadRequest && !strings.HasPrefix(w.Header().Get("Content-Type"), "application/json") {
+	inJSON := strings.HasPrefix(w.Header().Get("Content-Type"), "application/json")
+	if status == http.StatusNotFound || status >= http.StatusBadRequest && !inJSON {
 		w.status = status
 		return
 	}
@@ -114,26 +117,28 @@ func (w *refusalRecorder) Write(p []byte) (int, error) {
 // Unwrap is for [http.ResponseController].
 func (w *refusalRecorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// writeError writes a refusal as a JSON-RPC error. A request for an unknown method gets the error as
-// its answer, with its id and 200, because clients do not read the body of other statuses
-// (JSON-RPC 2.0, section 5). Other errors have no id: the message was not read, or is not a request.
-func writeError(w http.ResponseWriter, status int, body []byte, message string) {
-	refusal := Refusal{code: jsonrpc.CodeInvalidRequest, message: message}
+// writeRefusal writes the refusal in our words, if there are any, as a JSON-RPC error.
+func (w *refusalRecorder) writeRefusal(r *http.Request, body []byte) {
+	text := strings.TrimSpace(w.text.String())
 	switch {
-	case strings.HasPrefix(message, "malformed payload"):
-		refusal.message = notMessage
-	case strings.HasPrefix(message, "JSON RPC not handled"):
-		refusal.code, refusal.message = jsonrpc.CodeMethodNotFound, "this server has no such method"
-		if m, err := jsonrpc.DecodeMessage(body); err == nil {
-			if request, ok := m.(*jsonrpc.Request); ok {
-				refusal.message = fmt.Sprintf("this server has no method %.60q", request.Method)
-				if request.IsCall() {
-					refusal.id, status = request.ID.Raw(), http.StatusOK
-				}
-			}
+	case strings.HasPrefix(text, "JSON RPC not handled") || w.status == http.StatusNotFound && json.Valid([]byte(text)):
+		refusal := refuseMethod(body, r.Header.Get("Mcp-Protocol-Version") == sessionlessVersion)
+		// Clients of the versions with sessions read no body of other statuses; the later version
+		// prescribes 404.
+		if refusal.id != nil && w.status != http.StatusNotFound {
+			w.status = http.StatusOK
 		}
+		writeRefusal(w.ResponseWriter, w.status, refusal)
+	case strings.HasPrefix(text, "malformed payload"):
+		writeError(w.ResponseWriter, w.status, notMessage)
+	default:
+		writeError(w.ResponseWriter, w.status, text)
 	}
-	writeRefusal(w, status, &refusal)
+}
+
+// writeError writes a refusal of the messages as a whole.
+func writeError(w http.ResponseWriter, status int, message string) {
+	writeRefusal(w, status, &Refusal{code: jsonrpc.CodeInvalidRequest, message: message})
 }
 
 func writeRefusal(w http.ResponseWriter, status int, r *Refusal) {
