@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -94,5 +95,35 @@ func TestRestoreVerifiesWhatItCopies(t *testing.T) {
 	}
 	if left, err := os.ReadDir(parent); err != nil || len(left) > 0 {
 		t.Errorf("%v were left, %v", left, err)
+	}
+}
+
+// TestRestoreReadsRegularFilesAlone restores backups whose manifest is a pipe or an endless device: the
+// restore must neither wait nor read without end.
+func TestRestoreReadsRegularFilesAlone(t *testing.T) {
+	pipe := func(path string) error { return syscall.Mkfifo(path, 0o600) }
+	device := func(path string) error { return os.Symlink("/dev/zero", path) }
+	for i, put := range []func(path string) error{pipe, device} {
+		name := []string{"a pipe", "a device"}[i]
+		from, parent := t.TempDir(), t.TempDir()
+		if err := put(filepath.Join(from, manifestFile)); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() {
+			_, err := Restore(t.Context(), from, filepath.Join(parent, "data"), func(string, int64, int64) {})
+			ended <- err
+		}()
+		select {
+		case err := <-ended:
+			if damage, ok := errors.AsType[*DamagedError](err); !ok || !strings.HasSuffix(damage.Error(), manifestFile+" is not a regular file") {
+				t.Errorf("%s: %v, want the name of the manifest", name, err)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("%s: the restore does not end", name)
+		}
+		if left, err := os.ReadDir(parent); err != nil || len(left) > 0 {
+			t.Errorf("%s: %v were left, %v", name, left, err)
+		}
 	}
 }

@@ -15,8 +15,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"gazetteer/internal/privatefile"
+	"gazetteer/limit"
 	"gazetteer/store/boltfile"
 )
 
@@ -42,6 +44,41 @@ func newDamage(what string) *DamagedError { return &DamagedError{Problems: []Pro
 func IsBackup(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, manifestFile))
 	return err == nil
+}
+
+// maxManifest is the largest manifest that is read, in bytes: one file has some 150 of them.
+const maxManifest = 256 << 20
+
+// readManifest reads the manifest of a backup.
+func readManifest(path string) (m Manifest, err error) {
+	f, err := openRegular(path)
+	if err != nil {
+		return m, err
+	}
+	defer f.Close() // only read
+	text, err := limit.ReadAll(f, maxManifest)
+	if err != nil {
+		return m, fmt.Errorf("read %s: %w", path, err)
+	}
+	return parseManifest(text)
+}
+
+// openRegular opens a file of a backup, which another user may have made: a pipe has no end, nor has a
+// device.
+func openRegular(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // the open of a pipe waits without it
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = newDamage(path + " is not a regular file")
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
 }
 
 // parseManifest reads the text of a manifest. The error is a [*DamagedError] when it is not one that
@@ -187,14 +224,9 @@ func (r countedReader) Read(p []byte) (int, error) {
 // copyBackup copies each file that the manifest of a backup names into another directory, and
 // compares it with the manifest meanwhile: each is read once.
 func copyBackup(from, to string, c *counter) (m Manifest, err error) {
-	text, err := os.ReadFile(filepath.Join(from, manifestFile))
-	if errors.Is(err, fs.ErrNotExist) {
+	if m, err = readManifest(filepath.Join(from, manifestFile)); errors.Is(err, fs.ErrNotExist) {
 		return m, newDamage(from + " has no " + manifestFile + ": it is no backup, or not a whole one")
-	}
-	if err != nil {
-		return m, err
-	}
-	if m, err = parseManifest(text); err != nil {
+	} else if err != nil {
 		return m, err
 	}
 	c.total = m.Bytes()
@@ -229,7 +261,7 @@ func copyBackup(from, to string, c *counter) (m Manifest, err error) {
 
 // copyFrom copies a file of a backup.
 func copyFrom(path, dir, name string, c *counter) (File, error) {
-	in, err := os.Open(path)
+	in, err := openRegular(path)
 	if err != nil {
 		return File{}, err
 	}
@@ -360,14 +392,9 @@ func extractBackup(r io.Reader, dir string, c *counter) (m Manifest, err error) 
 		}
 	}
 	manifest := filepath.Join(dir, manifestFile)
-	text, err := os.ReadFile(manifest)
-	if errors.Is(err, fs.ErrNotExist) {
+	if m, err = readManifest(manifest); errors.Is(err, fs.ErrNotExist) {
 		return m, newDamage("the archive has no " + manifestFile + ": it is no backup, or not a whole one")
-	}
-	if err != nil {
-		return m, err
-	}
-	if m, err = parseManifest(text); err != nil {
+	} else if err != nil {
 		return m, err
 	}
 	return m, errors.Join(m.compare(have), os.Remove(manifest))

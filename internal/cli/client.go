@@ -108,7 +108,7 @@ func (a *App) connectToServer(ctx context.Context, access Access) (*Client, func
 		return c, closeNothing, nil
 	}
 	if _, err := os.Stat(filepath.Join(dir, boltstore.FormatFile)); errors.Is(err, fs.ErrPermission) {
-		return nil, nil, exit.Dataf("the data directory %s cannot be read: %v\nrun the command as its owner: sudo -u OWNER gazetteer …", format.Visible(dir), err)
+		return nil, nil, UnreadableError(dir, err)
 	} else if err != nil {
 		if (access == Crawl || access == Setup) && isNamed(settings) {
 			return a.startOwnServer(ctx, settings, access == Crawl)
@@ -157,6 +157,11 @@ func NoDataError(settings config.Config, access Access) error {
 	default:
 		return exit.Dataf("there is no data in the directory %s yet, and no server answers at %s: crawl something first (gazetteer crawl example.com), or name a directory with --data-dir or a server with --server", dir, address)
 	}
+}
+
+// UnreadableError returns the error of a data directory of another user.
+func UnreadableError(dir string, err error) error {
+	return exit.Dataf("the data directory %s cannot be read: %v\nrun the command as its owner: sudo -u OWNER gazetteer …", format.Visible(dir), err)
 }
 
 // otherServerError returns the error of a command that only the owner of a data directory can

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -216,6 +217,9 @@ No server may run on the directory. Exit code 1 means that something is damaged.
 			}
 			if _, err := os.Stat(config.DataDir); err != nil {
 				return cli.NoDataError(config, cli.Operate)
+			}
+			if _, err := os.ReadDir(config.DataDir); errors.Is(err, fs.ErrPermission) {
+				return cli.UnreadableError(config.DataDir, err)
 			}
 			// Asked first: the check of the keys comes before that of the store, which a server holds.
 			if held := boltfile.Holder(config.DataDir); held != nil {
