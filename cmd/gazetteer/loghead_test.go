@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -250,6 +251,57 @@ func TestPendingRegistrationsAreFollowedUp(t *testing.T) {
 	resolve(exit.OK, "leaf 0 of localhost/log, verified", 0)
 	lies.Store(true)
 	resolve(exit.NotFound, "shows another key of "+id, 0)
+	stopped(t, p)
+}
+
+// TestConcurrentCommandsKeepPromises registers agents with several commands of one user at once: no
+// command is told not to rely on the registry, and the promises of all are stored.
+func TestConcurrentCommandsKeepPromises(t *testing.T) {
+	const commands = 12
+	state := t.TempDir()
+	t.Setenv("XDG_STATE_HOME", state)
+	var target atomic.Pointer[url.URL]
+	front := httptest.NewServer(&httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(target.Load())
+			r.Out.Host = r.In.Host
+			if r.In.URL.Path == "/log/entries" { // so that no promise is fulfilled
+				r.Out.URL.RawQuery = "key=agent%2FAIR-0000-0000-0000"
+			}
+		},
+		ModifyResponse: func(r *http.Response) error {
+			text, err := io.ReadAll(r.Body)
+			text = bytes.Replace(text, []byte(`"inclusion":`), []byte(`"left_out":`), 1)
+			r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
+			r.Header.Set("Content-Length", strconv.Itoa(len(text)))
+			return err
+		},
+	})
+	defer front.Close()
+	p := startProgram(t, "crawler.enabled=false", "public_url="+front.URL)
+	u, err := url.Parse(p.base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	target.Store(u)
+	keys := t.TempDir()
+	var group sync.WaitGroup
+	for i := range commands {
+		group.Go(func() {
+			key := filepath.Join(keys, fmt.Sprintf("%d.key", i))
+			if out, code := p.cli("--server", front.URL, "agent", "new", "Promised", "--key", key); code != exit.OK {
+				t.Errorf("exit code %d:\n%s", code, out)
+			}
+		})
+	}
+	group.Wait()
+	heads, err := filepath.Glob(filepath.Join(state, "gazetteer", "log-heads", "*.json"))
+	if err != nil || len(heads) != 1 {
+		t.Fatalf("the heads are %q, %v", heads, err)
+	}
+	if n := strings.Count(readPage(t, heads[0]), "gazetteer inclusion promise"); n != commands {
+		t.Errorf("%d promises are stored, want %d", n, commands)
+	}
 	stopped(t, p)
 }
 

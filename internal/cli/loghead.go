@@ -35,9 +35,11 @@ type LogHead struct {
 	// Promises are the signed promises of inclusion that are not yet fulfilled.
 	Promises []string `json:"promises,omitempty"`
 
-	path     string // "" where nothing is stored
-	verifier note.Verifier
-	tree     checkpoint.Checkpoint
+	path string // "" where nothing is stored
+	// fulfilled are the promises that this command has removed.
+	fulfilled []string
+	verifier  note.Verifier
+	tree      checkpoint.Checkpoint
 }
 
 // Tree returns the tree.
@@ -84,24 +86,6 @@ func ReadLogHead(log string) (*LogHead, error) {
 		return nil, exit.Dataf("%s, the last tree head of %s, cannot be used: %v; if you know why, run: gazetteer log forget %s", h.path, log, err, log)
 	}
 	return h, nil
-}
-
-// saveFile stores the head.
-func (h *LogHead) saveFile() error {
-	if h.path == "" {
-		return nil
-	}
-	text, err := json.MarshalIndent(h, "", "  ")
-	if err == nil {
-		err = os.MkdirAll(filepath.Dir(h.path), privatefile.DirMode)
-	}
-	if err == nil {
-		err = privatefile.Replace(h.path, append(text, '\n'))
-	}
-	if err != nil {
-		return exit.Dataf("the tree head of %s was not stored: %v", h.Log, err)
-	}
-	return nil
 }
 
 // ForgetLogHead deletes the stored head of the log at a URL. It returns false if there is none.
@@ -205,16 +189,7 @@ func (a *App) advanceHead(ctx context.Context, c *Client, h *LogHead, signed []b
 	if err != nil {
 		return exit.NotFoundf("%s: %v. It was signed with %s before; if its operator has published another key, run: gazetteer log forget %s", h.Log, err, h.Key, h.Log)
 	}
-	fork := func(problem string) error {
-		evidence := ""
-		if h.path != "" && privatefile.Replace(h.path+".fork", signed) == nil {
-			evidence = fmt.Sprintf(" Both are signed with its key: %s has what was seen before, %s.fork what is shown now.", h.path, h.path)
-			if next.N == h.tree.N {
-				evidence += " They prove it."
-			}
-		}
-		return exit.NotFoundf("%s contradicts itself: %s. Do not rely on it, and tell others.%s To use it nevertheless, run: gazetteer log forget %[1]s", h.Log, problem, evidence)
-	}
+	fork := func(problem string) error { return h.reportFork(problem, signed, next.N == h.tree.N) }
 	switch {
 	case next.N == h.tree.N && next.Hash != h.tree.Hash:
 		return fork(fmt.Sprintf("it has shown another tree of %d leaves before", next.N))
@@ -238,6 +213,19 @@ func (a *App) advanceHead(ctx context.Context, c *Client, h *LogHead, signed []b
 	}
 	h.tree, h.Checkpoint = next, string(signed)
 	return h.saveFile()
+}
+
+// reportFork stores a checkpoint that contradicts the head, and returns the error about it. Two trees
+// of the same size are a proof by themselves.
+func (h *LogHead) reportFork(problem string, signed []byte, proves bool) error {
+	evidence := ""
+	if h.path != "" && privatefile.Replace(h.path+".fork", signed) == nil {
+		evidence = fmt.Sprintf(" Both are signed with its key: %s has what was seen before, %s.fork what is shown now.", h.path, h.path)
+		if proves {
+			evidence += " They prove it."
+		}
+	}
+	return exit.NotFoundf("%s contradicts itself: %s. Do not rely on it, and tell others.%s To use it nevertheless, run: gazetteer log forget %[1]s", h.Log, problem, evidence)
 }
 
 func parseHashes(texts []string) ([]tlog.Hash, error) {
@@ -320,6 +308,7 @@ func (a *App) followPromises(ctx context.Context, c *Client, h *LogHead) error {
 			return err
 		}
 		if kept {
+			h.fulfilled = append(h.fulfilled, signed)
 			continue
 		}
 		open = append(open, signed)
