@@ -1,9 +1,9 @@
 package mcphttp
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"mime"
 	"net/http"
 	"slices"
@@ -105,32 +105,56 @@ func (c plainCall) answer(w http.ResponseWriter, r *http.Request, tool mcp.ToolH
 	result, err := tool(r.Context(), &mcp.CallToolRequest{
 		Params: &mcp.CallToolParamsRaw{Name: c.name, Arguments: c.args}, Extra: &mcp.RequestExtra{Header: r.Header},
 	})
-	text := json.RawMessage(nil)
 	if err == nil && result == nil {
 		err = errors.New("the tool has no result")
 	}
+	var text []byte
 	if err == nil {
-		if c.sessionless && server != nil {
-			result.Meta = mcp.Meta{mcp.MetaKeyServerInfo: server}
-		}
-		text, err = json.Marshal(result)
+		text, err = c.encodeAnswer(result, server)
 	}
 	if err != nil {
 		writeRefusal(w, http.StatusOK, &Refusal{id: c.id, code: jsonrpc.CodeInternalError, message: err.Error()})
 		return
 	}
-	var b bytes.Buffer
-	b.Grow(len(text) + len(c.id) + 64)
-	b.WriteString(`{"jsonrpc":"2.0","id":`)
-	b.Write(c.id)
-	b.WriteString(`,"result":`)
-	if c.sessionless { // a result always has the member content, so that a comma is right
-		b.WriteString(`{"resultType":"complete",`)
-		text = text[1:]
-	}
-	b.Write(text)
-	b.WriteByte('}')
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-cache, no-transform")
-	w.Write(b.Bytes()) // a client that left needs no answer
+	w.Write(text) // a client that left needs no answer
+}
+
+// A textResult is a result of a tool that has one text. The library encodes the text and the structured
+// content four times, once for each type around them.
+type textResult struct {
+	Type       string     `json:"resultType,omitempty"`
+	Meta       mcp.Meta   `json:"_meta,omitempty"`
+	Content    [1]oneText `json:"content"`
+	Structured any        `json:"structuredContent,omitempty"`
+	IsError    bool       `json:"isError,omitempty"`
+}
+
+type oneText struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+// encodeAnswer returns the answer to the call in the form of the library.
+func (c plainCall) encodeAnswer(result *mcp.CallToolResult, server *mcp.Implementation) ([]byte, error) {
+	resultType := ""
+	if c.sessionless {
+		resultType = "complete"
+		if server != nil {
+			result.Meta = mcp.Meta{mcp.MetaKeyServerInfo: server}
+		}
+	}
+	if len(result.Content) != 1 {
+		return nil, fmt.Errorf("the tool has %d contents instead of one text", len(result.Content))
+	}
+	text, ok := result.Content[0].(*mcp.TextContent)
+	if !ok || text.Meta != nil || text.Annotations != nil {
+		return nil, errors.New("the tool has another content than a text")
+	}
+	return json.Marshal(struct {
+		Version string          `json:"jsonrpc"`
+		ID      json.RawMessage `json:"id"`
+		Result  textResult      `json:"result"`
+	}{"2.0", c.id, textResult{resultType, result.Meta, [1]oneText{{"text", text.Text}}, result.StructuredContent, result.IsError}})
 }

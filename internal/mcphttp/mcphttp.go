@@ -28,7 +28,8 @@ type Options struct {
 	PublicURL string
 	MaxBody   int64        // bytes of the largest request
 	Log       *slog.Logger // nil: silent
-	// Tools are the tools of the server whose plain calls need nothing of a session, by name.
+	// Tools are the tools of the server whose plain calls need nothing of a session and have one text
+	// as their result, by name.
 	Tools map[string]mcp.ToolHandler
 	// Implementation describes the server that has the tools.
 	Implementation *mcp.Implementation
