@@ -298,9 +298,15 @@ func beginsQuestion(first, next string) bool {
 // knownNouns are things that a request without a verb wants to be told.
 var knownNouns = strings.Fields("age availability balance count date definition details distance duration forecast history info information level list location meaning name news number price prices rate rates result results schedule score scores state statistics status synonyms temperature time timetable times weather")
 
+// existing are words before a thing that exists and is to be found: the nearest pharmacy.
+var existing = strings.Fields("closest latest nearest newest upcoming")
+
 // isTopic reports whether words are a noun and what it is about: a podcast on beekeeping. A new card on
 // the board is to be made.
 func isTopic(words []string) bool {
+	if slices.Contains(existing, words[0]) && len(words) > 1 {
+		return true
+	}
 	if slices.Contains(words, "new") || slices.Contains(words, "another") {
 		return false
 	}
@@ -442,7 +448,7 @@ func parseImperative(words []string) (verb string, wanted effect.Class) {
 	u := english.Lookup(first)
 	class := effect.Of(first)
 	onlyReads := class != 0 && class&^Reading == 0 && english.Singular(next) != "" // list customers
-	isVerb := u.Verb && (u.VerbCount > u.NounCount || !u.Noun || next == "" || slices.Contains(determiners, next) || startsValue(next) || onlyReads)
+	isVerb := u.Verb && (u.VerbCount > u.NounCount || !u.Noun || next == "" || slices.Contains(determiners, next) || startsValue(next) || onlyReads || namesObject(words))
 	if !isVerb {
 		if base := english.Base(first); len(base) == 1 && strings.HasSuffix(first, "ing") && effect.Of(base[0]) != 0 {
 			return base[0], effect.Of(base[0]) // translating a letter
@@ -457,6 +463,15 @@ func parseImperative(words []string) (verb string, wanted effect.Class) {
 	}
 	return first, effect.Of(first)
 }
+
+// namesObject reports whether the second word is the kind of thing that the third one identifies:
+// archive ticket 12. An order number is no act.
+func namesObject(words []string) bool {
+	return len(words) > 2 && isValue(words[2]) && !isValue(words[1]) && !slices.Contains(numberWords, words[1]) && effect.Of(words[0])&^Reading != 0
+}
+
+// numberWords are nouns before a number.
+var numberWords = strings.Fields("code id line no no. nr number ref reference")
 
 // withoutReading returns the effects of a verb with a particle. If it can do something, it is not meant to read:
 // who brings the car back wants no list of cars.

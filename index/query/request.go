@@ -61,6 +61,8 @@ func ParseRequest(a analysis.Analyzer, text string) Request {
 	weighContents(lower, weights, from, clauses)
 	weighLightVerbs(lower, weights, from, clauses)
 	weighChoosing(lower, weights, from)
+	weighEnumerations(fields, lower, weights, from, clauses)
+	weighUnknownVerb(lower, weights, from)
 	expressions := findExpressions(fields, lower, weights, from, clauses)
 	forbidden := r.addProhibitions(fields[:to], lower, weights, from, expressions)
 	left := maxTerms

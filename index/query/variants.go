@@ -1,6 +1,7 @@
 package query
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -8,6 +9,7 @@ import (
 	"github.com/blevesearch/bleve/v2/analysis"
 
 	"gazetteer/index/tokens"
+	"gazetteer/protocol/effect"
 	"gazetteer/protocol/english"
 )
 
@@ -148,6 +150,49 @@ func weighChoosing(lower []string, weights []float32, from int) {
 		}
 	}
 }
+
+// weighEnumerations lowers the weights of things that are enumerated, so that together they count hardly
+// more than one thing: add milk and eggs to the list.
+func weighEnumerations(fields, lower []string, weights []float32, from int, clauses []int) {
+	for i := from + 2; i+1 < len(lower); i++ {
+		if lower[i] != "and" && lower[i] != "or" || clauses[i-1] != clauses[i+1] || slices.Contains(articles, lower[i+1]) {
+			continue
+		}
+		if last := english.Lookup(lower[i+1]); last.VerbCount > last.NounCount {
+			continue // call and read
+		}
+		first := i - 1
+		for first > from+1 && strings.HasSuffix(fields[first-1], ",") {
+			first--
+		}
+		if slices.Contains(determiners, lower[first-1]) {
+			continue // between the depot and ten customers
+		}
+		share := float32(1 / math.Sqrt(float64(i-first+1)))
+		for k := first; k <= i+1; k++ {
+			if k != i && weights[k] == 1 {
+				weights[k] = share
+			}
+		}
+	}
+}
+
+// verbalWeight is the weight of a word at the beginning of a request that can only be a verb.
+const verbalWeight = 1.5
+
+// weighUnknownVerb raises the weight of the first word of a request if only the determiner after it says
+// that it is a verb: ocr this invoice.
+func weighUnknownVerb(lower []string, weights []float32, from int) {
+	if from+1 >= len(lower) || weights[from] != 1 || !slices.Contains(pointers, lower[from+1]) {
+		return
+	}
+	if word := lower[from]; effect.Of(word) == 0 && !english.Lookup(word).Verb && len(english.Base(word)) == 0 && !slices.Contains(prepositions, word) && len(word) > 2 && !slices.Contains(questionWords, word) {
+		weights[from] = verbalWeight
+	}
+}
+
+// pointers are determiners before an object that is known.
+var pointers = strings.Fields("my that the these this those")
 
 // domainWords say that a host in a request is meant as a domain.
 var domainWords = strings.Fields("available belong belongs bought buy dns expire expires free own owned owner owns register registered registrant registrar renew taken whois")

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -112,7 +113,7 @@ func WordForms(words []Word) (forms []string, weights []float32) {
 // to book a table, please" asks for "book a table". If all words are polite words, it returns all
 // of them.
 func trimPoliteness(words []string) (from, to int) {
-	to = len(words)
+	to, from = len(words), numberingLength(words)
 	for n := 1; n > 0; from += n {
 		n = longestPhraseLength(words[from:to], politeOpeningSet(), func(w []string, n int) []string { return w[:n] })
 	}
@@ -123,6 +124,23 @@ func trimPoliteness(words []string) (from, to int) {
 		return 0, len(words)
 	}
 	return from, to
+}
+
+var (
+	bulletForm   = regexp.MustCompile(`^(#?[0-9]{1,2}[.):]|[-*•]|(step|task|goal|todo|action|query|request|user):)$`)
+	numberedWord = regexp.MustCompile(`^(step|task|subtask|goal|action|item) #?[0-9]{1,2}[.):-]$`)
+)
+
+// numberingLength returns the number of words before the first clause that number it or name its part
+// of a plan: "Step 3:", "2)", "Task:".
+func numberingLength(words []string) int {
+	switch {
+	case len(words) > 2 && numberedWord.MatchString(strings.ToLower(words[0]+" "+words[1])):
+		return 2
+	case len(words) > 1 && bulletForm.MatchString(strings.ToLower(words[0])):
+		return 1
+	}
+	return 0
 }
 
 // longestPhraseLength returns the length of the longest of phrases that cut takes

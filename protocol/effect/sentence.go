@@ -1,6 +1,7 @@
 package effect
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -396,10 +397,14 @@ func (s sentence) isIdiom(p phrase) bool {
 }
 
 // joinParticle joins a verb with its particle, next to it ("Turns off the alarm") or after its
-// object ("Turns the alarm off"). end is the position after the words next to the verb.
+// object ("Turns the alarm off"). end is the position after the words next to the verb. Of two
+// particles ("Switches the lights on or off") neither says what the verb does.
 func (s sentence) joinParticle(i int, verb string) (phrasal string, end int, found bool) {
 	for _, words := range unpacked().particles[verb] {
 		if s.matchWords(i+1, words) {
+			if s.hasOtherParticle(i+1+len(words), verb) {
+				return "", 0, false
+			}
 			return verb + " " + strings.Join(words, " "), i + 1 + len(words), true
 		}
 		if prepositional.has(words[0]) && len(words) == 1 {
@@ -408,11 +413,19 @@ func (s sentence) joinParticle(i int, verb string) (phrasal string, end int, fou
 		for j := i + 1; j < i+9 && j < len(s) && !s.hasGap(j) && !s.isKind(j, conjunctions) && !s.isKind(j, openers); j++ {
 			next := j + len(words)
 			if j > i+1 && s.matchWords(j, words) && (len(words) > 1 || !movable.has(words[0]) || s.hasGap(next) || s.isKind(next, prepositions) || s.isKind(next, conjunctions)) {
+				if s.hasOtherParticle(next, verb) {
+					return "", 0, false
+				}
 				return verb + " " + strings.Join(words, " "), i + 1, true
 			}
 		}
 	}
 	return "", 0, false
+}
+
+// hasOtherParticle reports whether a conjunction at i is followed by another particle of a verb.
+func (s sentence) hasOtherParticle(i int, verb string) bool {
+	return s.isKind(i, conjunctions) && slices.ContainsFunc(unpacked().particles[verb], func(words []string) bool { return s.matchWords(i+1, words) })
 }
 
 func (s sentence) matchWords(i int, words []string) bool {
