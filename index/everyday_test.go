@@ -224,6 +224,41 @@ func TestReversedVerbs(t *testing.T) {
 	}
 }
 
+// TestActsOfRequests checks that the act of a request is found where its form hides it: a verb that may be
+// a noun, one that no table has, a number before it, or several things that are one thing to it.
+func TestActsOfRequests(t *testing.T) {
+	x, _ := indexed(t, append(everydayServices(),
+		agis("home.test", "SWITCH /lights/{room}: Switches the lights of a room on or off", "LOCK /doors: Locks all outer doors of the home"),
+		agis("shop.test", "DISABLE /vacation: Disables vacation mode, so that all listings are back"),
+		agis("doctor.test", "REQUEST /prescription: Requests a prescription for the pharmacy"),
+		agis("map.test", "FIND /pharmacies: Finds places such as a pharmacy or a bank"),
+		agis("books.test", "CREATE /invoice: Creates an invoice", "SUBMIT /invoice: Submits an invoice"),
+		agis("scans.test", "CONVERT /ocr/{kind}: Converts a photo of a document into text"),
+		agis("desk.test", "ARCHIVE /entry: Archives an issue or a ticket", "CREATE /ticket: Opens a ticket"),
+		agis("tickets.test", "REFUND /ticket/{id}: Refunds a ticket", "BUY /ticket: Buys a ticket"),
+		agis("recipes.test", "ADD /recipe: Adds a recipe, for example with milk or eggs"),
+		agis("lists.test", "ADD /shopping-list/{name}: Adds things to a shopping list"),
+		agis("links.test", "UPDATE /short-link: Updates a short link", "CREATE /short-link: Creates a link that is shortened"))...)
+	for asked, want := range map[string]string{
+		"turn off the lights":                           "SWITCH /lights/{room}",
+		"turn off all lights":                           "SWITCH /lights/{room}",
+		"nearest pharmacy":                              "FIND /pharmacies",
+		"nearest pharmacy open now":                     "FIND /pharmacies",
+		"ocr this invoice":                              "CONVERT /ocr/{kind}",
+		"archive ticket 12":                             "ARCHIVE /entry",
+		"shorten this link":                             "CREATE /short-link",
+		"Step 3: order a taxi for Ann":                  "ORDER /taxi",
+		"2) email the price to Ann":                     "SEND /email",
+		"Task: book a hotel room":                       "BOOK /room",
+		"add milk and eggs to the shopping list":        "ADD /shopping-list/{name}",
+		"put milk, eggs and flour on the shopping list": "ADD /shopping-list/{name}",
+	} {
+		if hits := search(t, x, query.Query{Words: asked}).Hits; len(hits) == 0 || hits[0].Operation.ID != want {
+			t.Errorf("%q: %q, want %s", asked, named(Result{Hits: hits}), want)
+		}
+	}
+}
+
 // TestIdentifiersAreOfAKind checks that a request with hardly more than an identifier finds what takes
 // identifiers of this kind.
 func TestIdentifiersAreOfAKind(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 
 	"gazetteer/document"
 	"gazetteer/index/tokens"
+	"gazetteer/protocol/effect"
 )
 
 // StaticMapping is the mapping that is stored in the index: it derives nothing from a document by
@@ -29,15 +30,15 @@ func StaticMapping() *mapping.IndexMappingImpl {
 const formVersion = 3
 
 // CurrentVersion names the form of the entries that this program writes. It is computed from the
-// entries of a sample that uses every rule of the analysis, so an index built by other rules is
-// detected without a manual version number.
+// entries of a sample that uses every rule of the analysis, and from the table of verbs, so an index
+// built by other rules is detected without a manual version number.
 func CurrentVersion() (string, error) {
 	a, err := tokens.NewAnalyzer()
 	if err != nil {
 		return "", err
 	}
 	h := sha256.New()
-	fmt.Fprintf(h, "form %d\n", formVersion)
+	fmt.Fprintf(h, "form %d, verbs %s\n", formVersion, effect.Fingerprint())
 	d := VersionSample()
 	write := func(of Kind, e Entry) {
 		fmt.Fprintf(h, "%q %q\n", ID(Source{d.Host, d.Kind}, "prints", of, 1), e.keywords)
@@ -80,6 +81,7 @@ func VersionSample() document.Document {
 			{ID: "seats", Verb: "LIST", Intent: "Seat maps. This data is made available for all flights"},
 			{ID: "clear", Verb: "CLEAR", Intent: "Clears a calendar. This operation deletes all events"},
 			{ID: "detect", Verb: "CREATE", Intent: "Text feed. Identifies the language of a text"},
+			{ID: "switch", Verb: "SWITCH", Intent: "Switches the lights of a room on or off"},
 			{ID: "random", Verb: "LIST", Intent: "Returns an image. Excluding the tag will return any"},
 		},
 	}

@@ -301,13 +301,24 @@ func findExpressions(fields, lower []string, weights []float32, from int, clause
 		}
 		found = append(found, e)
 		if e.length > 1 {
-			e.own(func(at int) { weights[at] *= idiomWeight })
+			e.weighIdiom(lower, weights)
 		}
 		for i++; i < e.start+e.length && e.gaps&(1<<(i-e.start)) == 0; i++ {
 		}
 		i--
 	}
 	return found
+}
+
+// weighIdiom lowers the weights of the words of an expression, unless it stands for these words.
+func (e *expression) weighIdiom(lower []string, weights []float32) {
+	stands, literal := strings.Fields(e.stands), true
+	e.own(func(at int) {
+		literal = literal && (slices.Contains(stands, lower[at]) || slices.Contains(articles, lower[at]) || slices.Contains(prepositions, lower[at]))
+	})
+	if !literal {
+		e.own(func(at int) { weights[at] *= idiomWeight })
+	}
 }
 
 // negates reports whether an expression among the words from start up to end contains a negation

@@ -151,8 +151,11 @@ func weighChoosing(lower []string, weights []float32, from int) {
 	}
 }
 
-// weighEnumerations lowers the weights of things that are enumerated, so that together they count hardly
-// more than one thing: add milk and eggs to the list.
+// destinations are prepositions before what something is added to.
+var destinations = strings.Fields("into on onto to")
+
+// weighEnumerations lowers the weights of three things that are enumerated, or of two with a
+// destination, so that together they count hardly more than one: add milk and eggs to the list.
 func weighEnumerations(fields, lower []string, weights []float32, from int, clauses []int) {
 	for i := from + 2; i+1 < len(lower); i++ {
 		if lower[i] != "and" && lower[i] != "or" || clauses[i-1] != clauses[i+1] || slices.Contains(articles, lower[i+1]) {
@@ -165,7 +168,8 @@ func weighEnumerations(fields, lower []string, weights []float32, from int, clau
 		for first > from+1 && strings.HasSuffix(fields[first-1], ",") {
 			first--
 		}
-		if slices.Contains(determiners, lower[first-1]) {
+		isPair, hasDestination := first == i-1, i+2 < len(lower) && slices.Contains(destinations, lower[i+2])
+		if isPair && !hasDestination || slices.Contains(determiners, lower[first-1]) {
 			continue // between the depot and ten customers
 		}
 		share := float32(1 / math.Sqrt(float64(i-first+1)))
@@ -178,7 +182,7 @@ func weighEnumerations(fields, lower []string, weights []float32, from int, clau
 }
 
 // verbalWeight is the weight of a word at the beginning of a request that can only be a verb.
-const verbalWeight = 1.5
+const verbalWeight = 2
 
 // weighUnknownVerb raises the weight of the first word of a request if only the determiner after it says
 // that it is a verb: ocr this invoice.

@@ -99,6 +99,8 @@ func TestSentences(t *testing.T) {
 		{"FIND", "Lets the guest cancel a stay", effect.Contradicts, "cancel"},
 		{"ACTIVATE", "Turns the alarm in the hall off", effect.Contradicts, "turn off"},
 		{"ACTIVATE", "Turns the alarm in the hall on", effect.Consistent, "turn on"},
+		{"ACTIVATE", "Turns the alarm in the hall on or off", effect.Consistent, "turn"},
+		{"DEACTIVATE", "Switches on or off the alarm", effect.Consistent, "switch"},
 		{"CANCEL", "Sets the status of the order to cancelled", effect.Consistent, "set"},
 		{"CANCEL", "Creates a list of bookings that are cancelled", effect.Contradicts, "create"},
 		{"CANCEL", "Starts a process that cancels the order", effect.Consistent, "start"},

@@ -1,7 +1,9 @@
 package effect
 
 import (
+	"crypto/sha256"
 	_ "embed"
+	"encoding/hex"
 	"maps"
 	"slices"
 	"strings"
@@ -15,6 +17,13 @@ var verbsText string
 
 //go:embed opposites.txt
 var oppositesText string
+
+// Fingerprint returns a name of the table of verbs, 16 hexadecimal digits: what a program has stored of
+// the effects that this package infers is out of date when it changes.
+func Fingerprint() string {
+	sum := sha256.Sum256([]byte(verbsText + "\x00" + oppositesText))
+	return hex.EncodeToString(sum[:8])
+}
 
 // A form is the grammatical form of an inflected verb.
 type form uint8
