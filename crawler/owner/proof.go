@@ -57,13 +57,17 @@ func (o *Owners) proveRequest(ctx context.Context, a *RequestResult, e Evidence)
 	want := a.Publish.Value
 	if o.options.DNS != nil {
 		for _, name := range recordNames(a.Host) {
-			if a.noteProbe(ctx, evidence.ProbeTXT(ctx, o.options.DNS, name, want, judgeValues)) {
+			probe, _ := evidence.ProbeTXT(ctx, o.options.DNS, name, want, judgeValues)
+			if a.noteProbe(ctx, probe) {
 				return ctx.Err()
 			}
 		}
 	}
-	if o.options.Web != nil && a.noteProbe(ctx, evidence.ProbeFile(ctx, o.options.Web, "https://"+a.Host+proofFile, maxFile, want, judgeValues)) {
-		return ctx.Err()
+	if o.options.Web != nil {
+		probe, _ := evidence.ProbeFile(ctx, o.options.Web, "https://"+a.Host+proofFile, maxFile, want, judgeValues)
+		if a.noteProbe(ctx, probe) {
+			return ctx.Err()
+		}
 	}
 	if len(a.Probes) == 0 {
 		a.Probes = append(a.Probes, registry.Probe{Query: registry.NoProbe, Expected: want, Problem: "this server asks no other hosts; sign the request"})

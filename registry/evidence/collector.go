@@ -49,6 +49,7 @@ type Collector struct {
 	cooldown     cooldown
 	proofLimiter proofLimiter
 	checks       *limit.Limiter // of all domains, by agent
+	proven       provenDomains
 }
 
 // New returns a collector for a registry with its attestations.

@@ -82,12 +82,12 @@ func (e *Collector) ProveDomain(ctx context.Context, airID, domain string, who r
 	if err != nil {
 		return registry.Domain{}, registry.Agent{}, err
 	}
-	probes, method := e.probeDomain(ctx, agent, name)
+	check := e.probeDomain(ctx, agent, name)
 	if ctx.Err() != nil {
 		return registry.Domain{}, registry.Agent{}, ctx.Err()
 	}
 	agent, err = e.registry.ChangeAgent(ctx, airID, func(c *registry.Change) error {
-		return recordProbes(c, name, agent.Multikey(), method, probes, false)
+		return recordProbes(c, name, check)
 	})
 	if err != nil {
 		return registry.Domain{}, registry.Agent{}, err
@@ -126,33 +126,46 @@ func authorizeDomains(ctx context.Context, c *registry.Change, who registry.Cred
 	return authority, c.Agent.CheckNoRecovery()
 }
 
-// recordProbes stores the result of a check that began when the agent had that key. It adds an
-// entry when the check proves or withdraws the domain. The failure of a check that was not scheduled
-// does not count against a proof, and delays no scheduled check: an owner may repeat it at any time.
-func recordProbes(c *registry.Change, name, multikey, method string, probes []registry.Probe, scheduled bool) error {
+// A domainCheck is the result of a check that began when the agent had that key.
+type domainCheck struct {
+	multikey  string
+	method    string // "": the domain does not name the agent
+	probes    []registry.Probe
+	answered  map[string]bool // the methods by which the domain answered every question
+	scheduled bool
+	contested bool // another agent has proved the domain since
+}
+
+// recordProbes stores the result of a check. It adds an entry when the check proves or withdraws the
+// domain. The failure of a check that was not scheduled does not count against a proof, and delays
+// no scheduled check: an owner may repeat it at any time. A contested proof is withdrawn as soon as
+// the domain does not name the agent and answers where it did: a failure to answer says nothing about
+// its owner.
+func recordProbes(c *registry.Change, name string, check domainCheck) error {
 	i := slices.IndexFunc(c.Agent.Domains, func(d registry.Domain) bool { return d.Name == name })
 	if i < 0 || c.Agent.Status != registry.Active || !c.Agent.Domains[i].Withdrawn.IsZero() {
 		return nil
 	}
 	d := &c.Agent.Domains[i]
-	if method == "" && !scheduled && d.Proved() {
-		d.Probes = probes
+	lost := check.method == "" && check.contested && check.answered[d.Method]
+	if check.method == "" && !check.scheduled && !lost && d.Proved() {
+		d.Probes = check.probes
 		return nil
 	}
 	wasAhead := d.Checked.After(c.Now) // the clock: the interval since the last check has not passed
-	d.Checked, d.Probes = c.Now, probes
-	if method == "" {
-		if wasAhead {
+	d.Checked, d.Probes = c.Now, check.probes
+	if check.method == "" {
+		if wasAhead && !lost {
 			return nil
 		}
-		if d.Failures++; d.Failures < maxFailures {
+		if d.Failures++; d.Failures < maxFailures && !lost {
 			return nil
 		}
 		d.Withdrawn = c.Now
 		return c.AddEntry(registry.HistoryEntry{Event: registry.EventDomain, Actor: registry.ActorSystem, Fields: []string{"domains"}})
 	}
-	changed := d.Since.IsZero() || d.Key != multikey || d.Method != method
-	d.Failures, d.Method, d.Key = 0, method, multikey
+	changed := d.Since.IsZero() || d.Key != check.multikey || d.Method != check.method
+	d.Failures, d.Method, d.Key = 0, check.method, check.multikey
 	if d.Since.IsZero() {
 		d.Since = c.Now
 	}
@@ -163,27 +176,33 @@ func recordProbes(c *registry.Change, name, multikey, method string, probes []re
 }
 
 // probeDomain checks whether the owner of a domain names the agent: by TXT records at both names,
-// then by the file. Method is "" if none of them does.
-func (e *Collector) probeDomain(ctx context.Context, a registry.Agent, name string) (probes []registry.Probe, method string) {
+// then by the file.
+func (e *Collector) probeDomain(ctx context.Context, a registry.Agent, name string) domainCheck {
+	check := domainCheck{multikey: a.Multikey(), answered: map[string]bool{}}
 	want := e.registry.DomainRecord(a)
 	if e.dns != nil {
+		check.answered["dns"] = true
 		for _, at := range []string{DomainLabel + "." + name, name} {
-			l := ProbeTXT(ctx, e.dns, at, want, evaluateValues)
-			if probes = append(probes, l); l.Found {
-				return probes, "dns"
+			l, answered := ProbeTXT(ctx, e.dns, at, want, evaluateValues)
+			if check.probes = append(check.probes, l); l.Found {
+				check.method = "dns"
+				return check
 			}
+			check.answered["dns"] = check.answered["dns"] && answered
 		}
 	}
 	if e.web != nil {
-		l := ProbeFile(ctx, e.web, "https://"+name+DomainFile, maxDomainFile, want, evaluateValues)
-		if probes = append(probes, l); l.Found {
-			return probes, "https"
+		l, answered := ProbeFile(ctx, e.web, "https://"+name+DomainFile, maxDomainFile, want, evaluateValues)
+		if check.probes = append(check.probes, l); l.Found {
+			check.method = "https"
+			return check
 		}
+		check.answered["https"] = answered
 	}
-	if len(probes) == 0 {
-		probes = []registry.Probe{{Query: registry.NoProbe, Expected: want, Problem: "no request was sent, because this registry asks no other hosts; once its operator lets it look up names and pages, the domain can be proved"}}
+	if len(check.probes) == 0 {
+		check.probes = []registry.Probe{{Query: registry.NoProbe, Expected: want, Problem: "no request was sent, because this registry asks no other hosts; once its operator lets it look up names and pages, the domain can be proved"}}
 	}
-	return probes, ""
+	return check
 }
 
 // evaluateValues compares the published values with the expected one.

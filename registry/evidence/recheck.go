@@ -38,15 +38,21 @@ func (e *Collector) Recheck(ctx context.Context, airID string) error {
 	}
 	clock := e.registry.Timestamp()
 	now, steady := e.registry.DueTime(), e.registry.SteadyTime()
-	type domainResult struct {
-		method string
-		probes []registry.Probe
-	}
-	domains, observed := map[string]domainResult{}, map[string]registry.Observation{}
+	domains, observed := map[string]domainCheck{}, map[string]registry.Observation{}
 	for _, d := range agent.Domains {
-		if d.Withdrawn.IsZero() && !nextProbe(d, e.recheck, clock).After(now) && e.cooldown.tryStart(psl.Domain(d.Name), steady) {
-			probes, method := e.probeDomain(ctx, agent, d.Name)
-			domains[d.Name] = domainResult{method, probes}
+		if !d.Withdrawn.IsZero() {
+			continue
+		}
+		scheduled, contestedDue := !nextProbe(d, e.recheck, clock).After(now), e.proven.checkDue(d.Name, airID)
+		contested := !contestedDue.IsZero()
+		if !scheduled && (!contested || contestedDue.After(now)) || !e.cooldown.tryStart(psl.Domain(d.Name), steady) {
+			continue
+		}
+		check := e.probeDomain(ctx, agent, d.Name)
+		check.scheduled, check.contested = scheduled, contested
+		domains[d.Name] = check
+		if contested {
+			e.proven.postpone(d.Name, airID, now.Add(e.recheck/24))
 		}
 	}
 	for _, signal := range e.observableSignals(agent) {
@@ -65,8 +71,8 @@ func (e *Collector) Recheck(ctx context.Context, airID string) error {
 		return nil
 	}
 	_, err = e.registry.ChangeAgent(ctx, airID, func(c *registry.Change) error {
-		for name, l := range domains {
-			if err := recordProbes(c, name, agent.Multikey(), l.method, l.probes, true); err != nil {
+		for name, check := range domains {
+			if err := recordProbes(c, name, check); err != nil {
 				return err
 			}
 		}
@@ -109,7 +115,9 @@ func (e *Collector) Run(ctx context.Context) error {
 	g.Go(func() error {
 		return e.registry.FollowAgents(ctx, &position, nil, func(agents []registry.Agent) error {
 			for _, a := range agents {
-				d.setDue(a.AirID, e.NextCheck(a))
+				if err := e.schedule(ctx, d, a); err != nil {
+					return err
+				}
 			}
 			return nil
 		})
@@ -124,7 +132,25 @@ func (e *Collector) scheduleAll(ctx context.Context, d *checkSchedule) error {
 		if err != nil {
 			return err
 		}
-		d.setDue(agent.AirID, e.NextCheck(agent))
+		if err := e.schedule(ctx, d, agent); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// schedule sets the time of the next check of an agent, and of those whose proofs it contests.
+func (e *Collector) schedule(ctx context.Context, d *checkSchedule, a registry.Agent) error {
+	contested := e.proven.update(a)
+	d.setDue(a.AirID, e.NextCheck(a))
+	for _, airID := range contested {
+		switch other, _, err := e.registry.LoadAgent(ctx, airID); {
+		case errors.Is(err, registry.ErrNoAgent) || errors.Is(err, store.ErrCorrupt):
+		case err != nil:
+			return err
+		default:
+			d.setDue(airID, e.NextCheck(other))
+		}
 	}
 	return nil
 }

@@ -79,6 +79,9 @@ func (e *Collector) NextCheck(a registry.Agent) time.Time {
 	for _, d := range a.Domains {
 		if d.Withdrawn.IsZero() {
 			at(nextProbe(d, e.recheck, now))
+			if due := e.proven.checkDue(d.Name, a.AirID); !due.IsZero() {
+				at(due)
+			}
 		}
 	}
 	for _, signal := range e.observableSignals(a) {
