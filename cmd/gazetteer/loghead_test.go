@@ -305,6 +305,31 @@ func TestConcurrentCommandsKeepPromises(t *testing.T) {
 	stopped(t, p)
 }
 
+// TestConcurrentRotationsKeepTheKey rotates the key of one file with several commands at once: each
+// succeeds, one after the other, and the file has the current key.
+func TestConcurrentRotationsKeepTheKey(t *testing.T) {
+	p := startProgram(t, "crawler.enabled=false")
+	for _, name := range []string{"a.key", "b.key", "c.key"} {
+		key := filepath.Join(t.TempDir(), name)
+		if out, code := p.cli("agent", "new", "Rotated", "--key", key); code != exit.OK {
+			t.Fatalf("exit code %d:\n%s", code, out)
+		}
+		var group sync.WaitGroup
+		for range 4 {
+			group.Go(func() {
+				if out, code := p.cli("agent", "rotate", "--key", key); code != exit.OK {
+					t.Errorf("exit code %d:\n%s", code, out)
+				}
+			})
+		}
+		group.Wait()
+		if out, code := p.cli("agent", "update", "--description", "still mine", "--key", key); code != exit.OK {
+			t.Errorf("exit code %d:\n%s", code, out)
+		}
+	}
+	stopped(t, p)
+}
+
 // TestRegistrationIsQueued checks that the answer of a registration has a signed promise, and with
 // ?wait= the proof of inclusion; a longer wait than allowed is refused.
 func TestRegistrationIsQueued(t *testing.T) {

@@ -59,7 +59,7 @@ func (a *verbs) findOwnAgent(ctx context.Context, c *cli.Client, k *keyring) (di
 	if owner, err = ownerInRegistry(owner, keys); err != nil {
 		return fail(err)
 	}
-	if err := a.promoteKeys(k, keys); err != nil {
+	if err := a.promoteKeys(ctx, k, keys); err != nil {
 		return fail(err)
 	}
 	f, err := keyfile.Open(k.path)
@@ -105,7 +105,12 @@ func (k *keyring) readOwner(a *verbs) (did.Web, error) {
 }
 
 // promoteKeys moves the next keys to the current files if the registry lists them as current.
-func (a *verbs) promoteKeys(k *keyring, keys airjson.KeysView) error {
+func (a *verbs) promoteKeys(ctx context.Context, k *keyring, keys airjson.KeysView) error {
+	unlock, err := a.lockKeys(ctx, k)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	next := keyfile.Next(k.path)
 	if f, err := keyfile.Open(next); err == nil && did.FormatMultikey(f.Public) == keys.Keys[0].PublicKeyMultibase {
 		if err := k.promoteKey(); err != nil {

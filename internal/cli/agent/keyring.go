@@ -32,6 +32,7 @@ type keyring struct {
 	passphraseFile string
 
 	passphrase []byte // after the user was asked for it
+	locked     bool   // by lockKeys
 }
 
 func (k *keyring) addFlags(c *cobra.Command) {

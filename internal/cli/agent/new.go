@@ -101,7 +101,7 @@ which proves that you hold it; no secret is sent or stored.
 If it is interrupted, run it again: it continues with the keys that exist.`,
 		Args: cli.ExactArgs(1, "the name of the agent"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.WithServer(c.Context(), cli.Registry, func(server *cli.Client) error { return a.registerAgent(c, server, k, n, args[0]) })
+			return a.changeKeys(c.Context(), k, func(server *cli.Client) error { return a.registerAgent(c, server, k, n, args[0]) })
 		},
 	}
 	n.texts.addTo(c)

@@ -40,7 +40,7 @@ old ones.
   gazetteer agent recover --withdraw    cancels it`,
 		Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.WithServer(c.Context(), cli.Registry, func(server *cli.Client) error { return a.recoverAgent(c, server, k, r) })
+			return a.changeKeys(c.Context(), k, func(server *cli.Client) error { return a.recoverAgent(c, server, k, r) })
 		},
 	}
 	c.Flags().StringVar(&r.file, "recovery", "", "file with the recovery key (default: agent.recovery.key beside the key)")

@@ -27,7 +27,7 @@ verified, but it signs nothing more. The mailbox beside the key file keeps the o
 key, so that mail sealed to it still opens.`,
 		Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.WithServer(c.Context(), cli.Registry, func(server *cli.Client) error { return a.rotateKey(c, server, k) })
+			return a.changeKeys(c.Context(), k, func(server *cli.Client) error { return a.rotateKey(c, server, k) })
 		},
 	}
 }

@@ -71,7 +71,7 @@ func (a *verbs) showAgent(ctx context.Context, server *cli.Client, k *keyring, a
 		return err
 	}
 	shown.Evidence, shown.Domains = evidence.Evidence, domains.Domains
-	held, err := a.describeKeyFile(k, shown.Keys)
+	held, err := a.describeKeyFile(ctx, k, shown.Keys)
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (a *verbs) printApplicationState(k *keyring, p air.ApplicationAnswer) {
 
 // describeKeyFile says whether the key file contains a key of the agent, and completes pending
 // changes. If the key has no note of its owner, it adds one.
-func (a *verbs) describeKeyFile(k *keyring, keys airjson.KeysView) (string, error) {
+func (a *verbs) describeKeyFile(ctx context.Context, k *keyring, keys airjson.KeysView) (string, error) {
 	if len(keys.Keys) == 0 {
 		return "", nil
 	}
@@ -147,7 +147,7 @@ func (a *verbs) describeKeyFile(k *keyring, keys airjson.KeysView) (string, erro
 	if owner, err := k.readOwner(a); err != nil || owner.String() != keys.DID {
 		return "", nil // the files belong to another agent, or do not exist
 	}
-	if err := a.promoteKeys(k, keys); err != nil {
+	if err := a.promoteKeys(ctx, k, keys); err != nil {
 		return "", err
 	}
 	f, err := keyfile.Open(k.path)

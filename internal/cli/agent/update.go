@@ -40,7 +40,7 @@ and leaves other endpoints unchanged; --no-endpoints removes them first.
   gazetteer agent update --inbox https://agent.example/inbox --handle booker`,
 		Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.WithServer(c.Context(), cli.Registry, func(server *cli.Client) error { return a.updateAgent(c, server, k, u) })
+			return a.changeKeys(c.Context(), k, func(server *cli.Client) error { return a.updateAgent(c, server, k, u) })
 		},
 	}
 	u.texts.addTo(c)
