@@ -291,6 +291,24 @@ func TestMCPSpeaksOfItsTools(t *testing.T) {
 	}
 }
 
+// TestMCPToolsFitSmallContexts checks that the description of all tools takes little of a context.
+func TestMCPToolsFitSmallContexts(t *testing.T) {
+	h := newTestServer(t, options{handlers: withMCP})
+	listed, err := connectMCP(t, h).ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const most = 1500
+	if n := protocol.Tokens(string(encodeJSON(t, listed.Tools))); n > most || len(listed.Tools) != 7 {
+		t.Errorf("%d tools take %d tokens, want 7 in at most %d", len(listed.Tools), n, most)
+	}
+	for _, tool := range listed.Tools {
+		if n := protocol.Tokens(tool.Description); n > 25 {
+			t.Errorf("the description of %s takes %d tokens: %s", tool.Name, n, tool.Description)
+		}
+	}
+}
+
 // TestMCPSchemasAreSimple checks that every argument has one type and says what it takes: some
 // clients cannot read a list of types, and a model fills in what it reads.
 func TestMCPSchemasAreSimple(t *testing.T) {

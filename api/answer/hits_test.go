@@ -1,6 +1,19 @@
 package answer
 
-import "testing"
+import (
+	"testing"
+
+	"gazetteer/index"
+)
+
+// TestMissingWordIsNamedOnce checks that the note names a word once if an expression of the query stands
+// for it, too.
+func TestMissingWordIsNamedOnce(t *testing.T) {
+	hits := []index.Hit{{Why: index.Why{Coverage: .5, Missing: []string{"Lisbon", "tomorrow", "tomorrow"}}}}
+	if got, want := missingWordsNote(hits), `not found in any of these: "Lisbon", "tomorrow"`; got != want {
+		t.Errorf("the note is %q, want %q", got, want)
+	}
+}
 
 // TestTruncateText checks that a text is cut between its words where it has any.
 func TestTruncateText(t *testing.T) {

@@ -45,10 +45,14 @@ func missingWordsNote(hits []index.Hit) string {
 	case !any:
 		return "none of the words was found: these results are nearest in meaning, and may not fit"
 	}
-	for i, w := range words {
-		words[i] = strconv.Quote(CleanText(w, 40))
+	var named []string
+	for _, w := range words {
+		// An expression that the query has can stand for a word that it has, too.
+		if w = strconv.Quote(CleanText(w, 40)); !slices.Contains(named, w) {
+			named = append(named, w)
+		}
 	}
-	return "not found in any of these: " + strings.Join(words[:min(len(words), MaxNear)], ", ")
+	return "not found in any of these: " + strings.Join(named[:min(len(named), MaxNear)], ", ")
 }
 
 // MaxNear is the largest number of similar names, and of missing words, that an answer names.

@@ -305,6 +305,38 @@ func TestSyndicationPages(t *testing.T) {
 	}
 }
 
+// Markup in the name of a service is text in each form of the feed.
+func TestMarkupIsText(t *testing.T) {
+	s := newServer(t)
+	const name = `Shop</title><script>alert(1)</script> & ]]>`
+	s.publish("shop.example", name, time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC))
+	var page struct {
+		Entries []struct {
+			Title struct {
+				Type     string     `xml:"type,attr"`
+				Text     string     `xml:",chardata"`
+				Elements []struct{} `xml:",any"`
+			} `xml:"title"`
+			Content struct {
+				Type     string     `xml:"type,attr"`
+				Elements []struct{} `xml:",any"`
+			} `xml:"content"`
+		} `xml:"entry"`
+	}
+	body := s.get("/atom", 200)
+	if err := xml.Unmarshal(body, &page); err != nil || len(page.Entries) != 1 {
+		t.Fatalf("%v:\n%s", err, body)
+	}
+	e := page.Entries[0]
+	if !strings.Contains(e.Title.Text, name) || len(e.Title.Elements)+len(e.Content.Elements) > 0 || e.Title.Type+e.Content.Type != "" {
+		t.Errorf("the entry is %+v", e) // without a type, title and content are plain text (RFC 4287, section 3.1)
+	}
+	var items struct{ Items []map[string]any }
+	if body := s.get("/feed.json", 200); json.Unmarshal(body, &items) != nil || bytes.Contains(body, []byte("<script>")) || len(items.Items) != 1 || items.Items[0]["content_html"] != nil {
+		t.Errorf("the JSON Feed is %s", body)
+	}
+}
+
 // A client that continues with the id of its last event gets the events after it.
 func TestStreamContinues(t *testing.T) {
 	s := newServer(t)
