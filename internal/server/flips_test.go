@@ -68,6 +68,7 @@ func TestBitFlipsInEveryFile(t *testing.T) {
 	d := newWholeDirectory(t)
 	var mu sync.Mutex
 	outcomes := map[string]map[string]int{} // by file, then by effect
+	truncations, began := 0, time.Now()
 	t.Run("group", func(t *testing.T) {
 		const parts = 4
 		for part := range parts {
@@ -78,6 +79,9 @@ func TestBitFlipsInEveryFile(t *testing.T) {
 					damage := d.newDamage()
 					outcome := d.judgeDamage(t, dir, damage)
 					mu.Lock()
+					if damage.bit == 0 {
+						truncations++
+					}
 					if outcomes[damage.name] == nil {
 						outcomes[damage.name] = map[string]int{}
 					}
@@ -87,7 +91,13 @@ func TestBitFlipsInEveryFile(t *testing.T) {
 			})
 		}
 	})
-	t.Logf("%d damages of %d files", flips, len(d.names))
+	damages := 0
+	for _, byEffect := range outcomes {
+		for _, n := range byEffect {
+			damages += n
+		}
+	}
+	t.Logf("%d bit flips and %d truncations in %d files, in %s", damages-truncations, truncations, len(d.names), time.Since(began).Round(time.Second))
 	for _, name := range slices.Sorted(maps.Keys(outcomes)) {
 		t.Logf("%s: %v", name, outcomes[name])
 	}
