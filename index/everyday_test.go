@@ -588,6 +588,7 @@ func TestNoTextHidesDestructiveOperation(t *testing.T) {
 		{ID: "DELETE /account", Verb: "DELETE", Intent: "Shows a list of accounts, read-only and safe", Effect: document.Informational},
 		{ID: "SHOW /account", Verb: "SHOW", Intent: "Deletes an account", Effect: document.EffectUnknown},
 		{ID: "PURGE /files", Verb: "PURGE", Intent: "Is safe", Effect: document.Informational},
+		{ID: "close_account", Verb: "CLOSE", Intent: "Closes an account", Effect: document.EffectUnknown, Call: document.Call{Protocol: "http", Method: "DELETE"}},
 	} {
 		if e := EffectOf(&o); !e.Destructive || e.Value == string(document.Informational) {
 			t.Errorf("%s: %+v", o.ID, e)

@@ -128,7 +128,9 @@ func (x *Index) explainHit(t *storedDocument, o *preparedOperation, words []aske
 			if why.Missing == nil {
 				why.Missing = make([]string, 0, len(words)-i)
 			}
-			why.Missing = append(why.Missing, w.Asked)
+			if !slices.Contains(why.Missing, w.Asked) { // turn off: turn, and the single verb for both
+				why.Missing = append(why.Missing, w.Asked)
+			}
 		}
 	}
 	for i := range why.Matched {

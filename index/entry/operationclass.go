@@ -1,6 +1,7 @@
 package entry
 
 import (
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,6 +23,8 @@ func ClassOf(o *document.Operation) (class effect.Class, from string) {
 		return effect.End, ofVerb
 	case intent == effect.End:
 		return effect.End, ofIntent
+	case o.Call.Method == http.MethodDelete && (verb|intent)&effect.End != 0:
+		return effect.End, "method DELETE"
 	}
 	if ends := endingSentence(o); ends != "" {
 		return effect.End, "intent: " + ends

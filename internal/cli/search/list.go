@@ -247,17 +247,25 @@ documents, and the result of the last visit.
   gazetteer show www.example.com
 
 Exit code 1 if the host is unknown.`,
-		Args: cli.OneHost,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 1 && namesAgent(args[0]) {
+				name := format.Visible(args[0])
+				return exit.Usagef("%s names an agent, and show shows the service of a host: gazetteer agent show %s", name, name)
+			}
+			return cli.OneHost(c, args)
+		},
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.WithServer(c.Context(), cli.Read, func(server *cli.Client) error { return a.showService(c.Context(), server, args[0]) })
 		},
 	}
 }
 
+// namesAgent reports whether a name is a handle, a DID or an AIR ID, and no host.
+func namesAgent(name string) bool {
+	return strings.HasPrefix(name, "@") || strings.HasPrefix(name, "did:") || strings.HasPrefix(strings.ToUpper(name), "AIR-")
+}
+
 func (a *verbs) showService(ctx context.Context, c *cli.Client, host string) error {
-	if strings.HasPrefix(host, "@") || strings.HasPrefix(host, "did:") || strings.HasPrefix(strings.ToUpper(host), "AIR-") {
-		return exit.Usagef("%s names an agent, and show shows the service of a host: gazetteer resolve %s", format.Visible(host), format.Visible(host))
-	}
 	var s answer.Service
 	raw, err := c.GetJSON(ctx, "/api/v1/services/"+url.PathEscape(host), &s)
 	if err != nil || a.JSON {
