@@ -33,6 +33,7 @@ import (
 	"gazetteer/internal/fakestore"
 	"gazetteer/internal/need"
 	"gazetteer/internal/teststore"
+	"gazetteer/lint"
 	"gazetteer/lint/format"
 	"gazetteer/store"
 	"gazetteer/store/boltstore"
@@ -293,8 +294,8 @@ func TestFiguresCanBeRecomputed(t *testing.T) {
 	done := 0
 	for part := range strings.SplitSeq(recipes, "\n\n") {
 		comment, command, _ := strings.Cut(strings.TrimSpace(part), "\n")
-		_, name, _ := strings.Cut(comment, "(")
-		name, _, _ = strings.Cut(name, ".csv")
+		name, _, _ := strings.Cut(comment, ".csv")
+		name = name[strings.LastIndexAny(name, "( ")+1:]
 		lines := run(command)
 		if name == "state" {
 			states := table(t, dir, "state")
@@ -324,6 +325,24 @@ func TestFiguresCanBeRecomputed(t *testing.T) {
 		t.Errorf("%d recipes", done)
 	}
 	checkWorkedExample(t, dir)
+}
+
+// TestTableOfRulesDescribesThem compares the last two columns of rule.csv with the rules themselves.
+func TestTableOfRulesDescribesThem(t *testing.T) {
+	dir := write(t, fill(t, 400, true), day)
+	lines, err := csv.NewReader(strings.NewReader(read(t, dir, "data/rule.csv"))).ReadAll()
+	if err != nil || len(lines) < 2 {
+		t.Fatalf("rule.csv has %d lines: %v", len(lines), err)
+	}
+	if want := []string{"rule", "hosts", "severity", "section"}; !slices.Equal(lines[0], want) {
+		t.Errorf("the columns are %v, want %v", lines[0], want)
+	}
+	for _, l := range lines[1:] {
+		r, known := lint.Rule(l[0])
+		if !known || l[2] != r.Severity.String() || l[3] != r.Section || l[3] == "" {
+			t.Errorf("%v: the rule is known: %t, with %s and %q", l, known, r.Severity, r.Section)
+		}
+	}
 }
 
 // checkWorkedExample runs the commands of docs/census.md in a folder and holds the answers against

@@ -191,7 +191,7 @@ awk -F, 'NR > 1 { n[$5]++ } END { for (c in n) print c "," n[c] }' data/hosts.cs
 # Hosts that publish a format (format.csv)
 awk -F, 'NR > 1 { print $1 "," $2 }' data/documents.csv | sort -u | awk -F, '{ n[$2]++ } END { for (f in n) print f "," n[f] }' | sort -t, -k2,2nr -k1,1
 
-# Rules broken most (rule.csv)
+# Rules broken most (the columns rule and hosts of rule.csv; the others describe the rule)
 awk -F, 'NR > 1 { m = split($11, r, " "); for (i = 1; i <= m; i++) print $1 "," r[i] }' data/documents.csv | sort -u | awk -F, '{ n[$2]++ } END { for (c in n) print c "," n[c] }' | sort -t, -k2,2nr -k1,1
 
 # Formats together (formats.csv)

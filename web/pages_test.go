@@ -1205,7 +1205,11 @@ func TestUncheckedInboxIsNamedOnce(t *testing.T) {
 type ruleFigures struct{ sample }
 
 func (ruleFigures) CountedHosts(_ context.Context, figure, _ string, _ int) (answer.CountedHosts, error) {
-	return answer.CountedHosts{Total: map[string]int{"rule:AI418": 3, "rule:AI903": 1}[figure]}, nil
+	family, value, _ := strings.Cut(figure, ":")
+	return answer.CountedHosts{
+		Figure: census.Feature{Family: family, Value: value}, Hosts: []string{"ristorante.test"},
+		Total: map[string]int{"rule:AI418": 3, "rule:AI903": 1}[figure],
+	}, nil
 }
 
 // The page of a rule has the number of hosts that break it, which the census counts for errors and
@@ -1223,5 +1227,17 @@ func TestRulePageLeadsToItsHosts(t *testing.T) {
 	}
 	if page := get(t, h, "/rules/AI805").Body.String(); strings.Contains(page, "break this rule") || strings.Contains(page, "breaks this rule") {
 		t.Error("AI805 is a note, which the census does not count")
+	}
+	hosts := get(t, h, "/census/hosts?figure=rule:AGIS117").Body.String()
+	for _, want := range []string{`href="/services/ristorante.test#AGIS117"`, `href="/rules/AGIS117"`} {
+		if !strings.Contains(hosts, want) {
+			t.Errorf("the hosts of a rule are listed without %s", want)
+		}
+	}
+	if !strings.Contains(get(t, h, "/services/ristorante.test").Body.String(), `<li id="AGIS117"`) {
+		t.Error("the link to the finding leads nowhere")
+	}
+	if other := get(t, h, "/census/hosts?figure=class:publishes").Body.String(); !strings.Contains(other, `href="/services/ristorante.test">`) {
+		t.Error("the hosts of another figure do not lead to their pages")
 	}
 }

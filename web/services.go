@@ -91,6 +91,7 @@ type documentView struct {
 // findingView is a finding with every place in the document where it is made.
 type findingView struct {
 	protocol.Finding
+	ID     string // to link to it, "" for none
 	Word   string // Error, Warning or Note
 	Tone   string // class of the mark
 	First  spot
@@ -245,6 +246,7 @@ func (p *Pages) serviceHead(s answer.Service) serviceView {
 		classes = append(classes, d.DataClasses...)
 		v.Documents = append(v.Documents, p.documentOf(d))
 	}
+	identifyFindings(v.Documents)
 	classes, v.MoreClasses = frame.SplitAt(distinctClasses(classes), maxListed)
 	for _, c := range classes {
 		v.DataClasses = append(v.DataClasses, classView{c, classListing.valueAddress(strings.ToLower(c.Name))})
@@ -418,6 +420,20 @@ func groupFindings(findings []protocol.Finding, anchorOf func(line int) string) 
 		views = append(views, v)
 	}
 	return views
+}
+
+// identifyFindings gives the first finding of each rule the code of the rule as its ID, to which the
+// list of the hosts that break the rule links.
+func identifyFindings(documents []documentView) {
+	identified := map[string]bool{}
+	for _, d := range documents {
+		for i := range d.Findings {
+			if code := d.Findings[i].Code; !identified[code] {
+				d.Findings[i].ID = code
+				identified[code] = true
+			}
+		}
+	}
 }
 
 func spotOf(f protocol.Finding, anchorOf func(line int) string) spot {

@@ -213,6 +213,7 @@ type hostsView struct {
 	Definition    string
 	Total         int
 	Hosts         []string
+	Rule          string // whose finding on the page of each host is linked, "" for other figures
 	Next          string
 }
 
@@ -235,6 +236,9 @@ func (p *Pages) hostsPage(c *gin.Context) (frame.WebPage, error) {
 	}
 	family, _ := census.FamilyOf(list.Figure.Family)
 	v := hostsView{Family: family.Title, Value: describeFigure(list.Figure.Family, list.Figure.Value), Definition: strings.ReplaceAll(family.Definition, "`", ""), Total: list.Total, Hosts: list.Hosts}
+	if list.Figure.Family == "rule" {
+		v.Rule = list.Figure.Value
+	}
 	if list.After != "" {
 		v.Next = "/census/hosts?" + url.Values{"figure": {figure}, "from": {list.After}}.Encode()
 	}
