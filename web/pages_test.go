@@ -1212,6 +1212,13 @@ func (ruleFigures) CountedHosts(_ context.Context, figure, _ string, _ int) (ans
 	}, nil
 }
 
+func TestHostPageLeadsToTheFeedOfItsChanges(t *testing.T) {
+	page := get(t, engine(t, sample{word: plainWord}), "/services/ristorante.test").Body.String()
+	if want := `href="/api/v1/changes/atom?host=ristorante.test"`; !strings.Contains(page, want) {
+		t.Errorf("the page of a host has no %s", want)
+	}
+}
+
 // The page of a rule has the number of hosts that break it, which the census counts for errors and
 // warnings, and leads to them.
 func TestRulePageLeadsToItsHosts(t *testing.T) {
