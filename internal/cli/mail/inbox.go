@@ -1,11 +1,14 @@
 package mail
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/ed25519"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"os"
@@ -16,6 +19,7 @@ import (
 
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
+	"gazetteer/internal/privatefile"
 	pause "gazetteer/internal/wait"
 	"gazetteer/lint/format"
 	"gazetteer/mailbox"
@@ -54,7 +58,8 @@ has no other effect.
   gazetteer inbox rules                 who may write to it
 
 With --save DIR each new envelope is written to DIR/ID.json, and the relay's receipt to
-DIR/ID.receipt, for gazetteer envelope check. With --keep the mail stays at the relay.
+DIR/ID.receipt, for gazetteer envelope check; no file is replaced (a second ID is ID-2).
+With --keep the mail stays at the relay.
 Times are in UTC.`,
 		Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -307,17 +312,39 @@ func (v *verbs) saveEnvelope(dir string, m mailbox.Message) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return exit.Usagef("--save: %w", err)
 	}
-	base := filepath.Join(dir, fileName(m.ID))
-	if err := os.WriteFile(base+".json", m.Envelope, 0o600); err != nil {
-		return exit.Usagef("--save: %w", err)
+	base, err := writeEnvelope(filepath.Join(dir, fileName(m.ID)), m.Envelope)
+	if err == nil && len(m.Receipt) > 0 {
+		err = privatefile.Replace(base+".receipt", m.Receipt)
 	}
-	if len(m.Receipt) == 0 {
-		return nil
-	}
-	if err := os.WriteFile(base+".receipt", m.Receipt, 0o600); err != nil {
+	if err != nil {
 		return exit.Usagef("--save: %w", err)
 	}
 	return nil
+}
+
+// writeEnvelope writes an envelope to base.json, or to base-2.json and so on if another one is there:
+// senders choose the ids, and none may replace what another one has sent. It returns the path without
+// the extension.
+func writeEnvelope(base string, envelope []byte) (string, error) {
+	for n := 1; ; n++ {
+		path := base
+		if n > 1 {
+			path = fmt.Sprintf("%s-%d", base, n)
+		}
+		err := cli.WriteNewFile(path+".json", 0o600, func(w io.Writer) error {
+			_, err := w.Write(envelope)
+			return err
+		})
+		if !errors.Is(err, fs.ErrExist) {
+			return path, err
+		}
+		if info, err := os.Lstat(path + ".json"); err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		if there, err := os.ReadFile(path + ".json"); err == nil && bytes.Equal(there, envelope) {
+			return path, nil
+		}
+	}
 }
 
 // fileName returns a safe file name for an id, which the sender chose.
