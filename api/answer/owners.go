@@ -48,7 +48,7 @@ func (e *WithdrawnError) Help() string {
 	if e.Block.By == crawler.ByOwner {
 		return "if the host is yours, withdraw the opt-out: gazetteer opt-in " + e.Block.Host + ", POST /api/v1/services/" + e.Block.Host + "/opt-in, or the page /bot"
 	}
-	return "ask the operator of this server; the page /bot has the address"
+	return "ask the operator of this server; the page /bot has the address. If you are the operator: gazetteer crawler unblock " + e.Block.Host
 }
 
 // checkShown returns a *[WithdrawnError] for a hidden host.

@@ -22,6 +22,7 @@ func (a *Operator) blockRoutes(h huma.API) {
 // BlockList holds the excluded hosts.
 type BlockList struct {
 	Blocks []crawler.Block `json:"blocks" doc:"in order of host"`
+	Note   string          `json:"note,omitempty" doc:"after a block is lifted: what would block the host again"`
 }
 
 // BlockBody documents the body of a block.
@@ -48,7 +49,7 @@ func (a *Operator) listBlocks(ctx context.Context, _ *struct{}) (*route.Output[B
 	if err != nil {
 		return nil, err
 	}
-	return route.JSON(BlockList{answer.OrEmpty(all)}), nil
+	return route.JSON(BlockList{Blocks: answer.OrEmpty(all)}), nil
 }
 
 func (a *Operator) addBlock(ctx context.Context, in *route.JSONBody) (*route.Output[crawler.Block], error) {
@@ -137,5 +138,9 @@ func (a *Operator) removeBlock(ctx context.Context, in *unblockInput) (*route.Ou
 	if err := blocker.Unblock(ctx, host); err != nil {
 		return nil, err
 	}
-	return a.listBlocks(ctx, nil)
+	list, err := a.listBlocks(ctx, nil)
+	if err == nil && !b.ByHand && (b.By == crawler.ByOperator || b.Operator) {
+		list.Body.Note = "the file of crawler.block_list_file blocked " + host + ": remove it there, too, or the next start or SIGHUP blocks it again"
+	}
+	return list, err
 }

@@ -38,9 +38,10 @@ func TestMain(m *testing.M) {
 
 // server is a store and a crawler behind the operator's side of a real server on loopback.
 type server struct {
-	t     *testing.T
-	store *boltstore.Store
-	base  string
+	t       *testing.T
+	store   *boltstore.Store
+	crawler *crawler.Crawler
+	base    string
 }
 
 func newServer(t *testing.T, o operator.Options) *server {
@@ -59,6 +60,7 @@ func newServer(t *testing.T, o operator.Options) *server {
 	t.Cleanup(func() { operations.Close() })
 	c, err := crawler.New(crawler.Options{Store: s.store})
 	must(err)
+	s.crawler = c
 	mux, err := route.New(route.Options{Answers: &answer.Answers{Store: s.store, Index: operations, Blocks: c, Crawler: c}, Version: "test"})
 	must(err)
 	operator.New(mux, o).Declare(mux.Describe(mux.Operator, "test", "", ""))
@@ -126,12 +128,26 @@ func TestBlocks(t *testing.T) {
 	if hosts := s.blockedHosts(s.send("DELETE", "/admin/blocks/example.com", "", 200)); !slices.Equal(hosts, []string{"other.example"}) {
 		t.Errorf("then the list has %q", hosts)
 	}
+	if text := s.send("DELETE", "/admin/blocks/other.example", "", 200); bytes.Contains(text, []byte("note")) {
+		t.Errorf("a host that no list blocks: %s", text)
+	}
 	s.send("DELETE", "/admin/blocks/www.example.com", "", 404)
 	for _, body := range []string{
 		``, `[]`, `{}`, `{"host": 1}`, `{"host": "10.0.0.1"}`, `{"host": "a.example", "subdomains": 1}`, `{"host": "a.example", "why": []}`,
 		`{"host": "a.example", "until": "tomorrow"}`, `{"host": "a.example", "host": "b.example"}`, `{"host": "a.example"} {}`,
 	} {
 		s.send("POST", "/admin/blocks", body, 400)
+	}
+}
+
+// Unblocking a host that the block list names says that the next reading of the file blocks it again.
+func TestUnblockListedHost(t *testing.T) {
+	s := newServer(t, operator.Options{})
+	if err := s.crawler.SetBlockList(t.Context(), []string{"listed.example"}); err != nil {
+		t.Fatal(err)
+	}
+	if text := s.send("DELETE", "/admin/blocks/listed.example", "", 200); !bytes.Contains(text, []byte("crawler.block_list_file blocked listed.example")) {
+		t.Errorf("the answer is %s", text)
 	}
 }
 

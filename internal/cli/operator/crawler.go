@@ -61,9 +61,12 @@ Remove a host from the file of crawler.block_list_file first: the next reading o
 the file blocks it again.`,
 		Args: cli.OneHost,
 		RunE: func(c *cobra.Command, args []string) error {
-			return showAnswer(c.Context(), a, http.MethodDelete, "/admin/blocks/"+url.PathEscape(args[0]), nil, func(operator.BlockList) error {
-				_, err := fmt.Fprintf(a.Out, "%s may be visited again.\n", format.Visible(args[0]))
-				return err
+			return showAnswer(c.Context(), a, http.MethodDelete, "/admin/blocks/"+url.PathEscape(args[0]), nil, func(list operator.BlockList) error {
+				fmt.Fprintf(a.Out, "%s may be visited again.\n", format.Visible(args[0]))
+				if list.Note != "" {
+					fmt.Fprintf(a.Out, "note: %s\n", format.Visible(list.Note))
+				}
+				return nil
 			})
 		},
 	}
