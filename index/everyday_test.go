@@ -259,6 +259,26 @@ func TestActsOfRequests(t *testing.T) {
 	}
 }
 
+// TestSeekingRequests checks that a request for who does something finds what does it.
+func TestSeekingRequests(t *testing.T) {
+	x, _ := indexed(t, append(everydayServices(),
+		agis("library.test", "FIND /books: Finds books of the library", "LIST /services: Lists the services of the library"),
+		agis("registry.test", "SEARCH /operations: Finds a service that can do something"))...)
+	for asked, want := range map[string]string{
+		"find a service that can book a hotel room": "BOOK /room",
+		"find me an agent that books hotel rooms":   "BOOK /room",
+		"which service lets me send an email":       "SEND /email",
+		"show agents that can order a taxi":         "ORDER /taxi",
+		"an API to send emails":                     "SEND /email",
+		"search for an agent who will order a taxi": "ORDER /taxi",
+		"list the services of the library":          "LIST /services",
+	} {
+		if hits := search(t, x, query.Query{Words: asked}).Hits; len(hits) == 0 || hits[0].Operation.ID != want {
+			t.Errorf("%q: %q, want %s", asked, named(Result{Hits: hits}), want)
+		}
+	}
+}
+
 // TestIdentifiersAreOfAKind checks that a request with hardly more than an identifier finds what takes
 // identifiers of this kind.
 func TestIdentifiersAreOfAKind(t *testing.T) {

@@ -64,7 +64,7 @@ const Reading = effect.Read | effect.Compute
 // setActs finds the act of the request and of each of its clauses. A prohibition at the beginning of
 // a clause is not its act.
 func (r *Request) setActs(fields []string, weights []float32, from, to int, clauses []int, expressions []expression, forbidden []bool) {
-	polite := fields[:from]
+	polite := fields[r.sought:from]
 	for start := from; start < to; {
 		end := start + 1
 		for end < to && clauses[end] == clauses[start] {
@@ -90,6 +90,9 @@ func (r *Request) setActs(fields []string, weights []float32, from, to int, clau
 				continue // it only forbids
 			}
 			r.Acts[n] = actOf(polite, part, kept)
+			if start == r.sought && r.Acts[n].Verb == "" && start > 0 && len(part) > 0 {
+				r.Acts[n].takeVerb(normalizeWord(part[0])) // an agent that books tables
+			}
 			if e := expressionAt(expressions, end-len(part)); e != nil {
 				r.Acts[n].readIdiom(e, part)
 			}
@@ -129,6 +132,13 @@ func (r *Request) setActs(fields []string, weights []float32, from, to int, clau
 		for i := range r.Acts {
 			r.Acts[i].Forbids = true
 		}
+	}
+}
+
+// takeVerb makes a word the verb of an act if it can be one.
+func (a *Act) takeVerb(word string) {
+	if class := effect.Of(word); class != 0 && english.Lookup(word).Verb {
+		a.Verb, a.Wanted = word, class
 	}
 }
 

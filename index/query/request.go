@@ -21,6 +21,8 @@ type Request struct {
 	Acts []Act
 	// refersBack says for each clause, by number, whether it refers to an earlier one.
 	refersBack []bool
+	// sought is the end of the words that ask for who does something: see [seekingLength].
+	sought int
 	// Prohibitions contains the forbidden acts. The search does not look for their words.
 	Prohibitions []Prohibition
 }
@@ -43,8 +45,12 @@ func ParseRequest(a analysis.Analyzer, text string) Request {
 	}
 	fields := strings.Fields(text)
 	from, to := trimPoliteness(fields)
-	clauses := numberClauses(fields)
 	r := Request{}
+	seeking := seekingLength(fields[from:to])
+	if from += seeking; seeking > 0 {
+		fields, r.sought = withBaseVerb(fields, from), from
+	}
+	clauses := numberClauses(fields)
 	weights := weighFields(fields, from, to)
 	lower := make([]string, to)
 	for i := range lower {
@@ -97,6 +103,9 @@ func ParseRequest(a analysis.Analyzer, text string) Request {
 			}
 			r.Words = append(r.Words, w)
 		}
+	}
+	if seeking > 0 {
+		r.addSeeking(a, fields[from-seeking:from], clauses[from])
 	}
 	r.addPhrases(a)
 	expressions = slices.DeleteFunc(expressions, func(e expression) bool { return forbidden[e.start] })
