@@ -115,7 +115,7 @@ func (a *App) connectToServer(ctx context.Context, access Access) (*Client, func
 		}
 		c, answers := a.findConfiguredServer(ctx, settings)
 		switch {
-		case answers && (access == Read || access == Registry):
+		case answers && (access == Read || access == Registry && !isNamed(settings)):
 			a.reportOtherServer(settings, c)
 			return c, closeNothing, nil
 		case answers:
@@ -169,7 +169,10 @@ func UnreadableError(dir string, err error) error {
 func otherServerError(settings config.Config, address string, access Access) error {
 	dir := format.Visible(settings.DataDir)
 	text := fmt.Sprintf("there is no data in the directory %s. The server at %s answers, but this command needs its data directory: name it with --data-dir", dir, address)
-	if access == Crawl || access == Setup {
+	switch access {
+	case Registry:
+		text = fmt.Sprintf("there is no registry in the directory %s. The server at %s answers; to use it instead of the named directory, name it: --server %s", dir, address, address)
+	case Crawl, Setup:
 		text += ". To begin another data directory here, name one with --data-dir"
 	}
 	return exit.Dataf("%s", text)
