@@ -145,10 +145,10 @@ func (a *Act) takeVerb(word string) {
 // readIdiom corrects the act of a clause that begins with an expression whose words do not mean what
 // they say: "make me laugh" makes nothing, and "drop the backdrop" removes something.
 func (a *Act) readIdiom(e *expression, clause []string) {
-	if a.Question || e.length > len(clause) || renounces(lowerWords(clause)) {
+	if a.Question || e.Length > len(clause) || renounces(lowerWords(clause)) {
 		return
 	}
-	stands := strings.Fields(e.stands)
+	stands := strings.Fields(e.Stands)
 	if tokens.StemOf(stands[0]) == tokens.StemOf(normalizeWord(clause[0])) {
 		return // the expression begins with the word that it stands for: tickets for the match
 	}
@@ -157,7 +157,7 @@ func (a *Act) readIdiom(e *expression, clause []string) {
 	}
 	words := stands
 	for i, w := range lowerWords(clause) {
-		if i >= e.length || e.gaps&(1<<i) != 0 {
+		if i >= e.Length || e.InGap(i) {
 			words = append(words, w)
 		}
 	}
@@ -180,7 +180,7 @@ func lowerWords(words []string) []string {
 // expressionAt returns the expression of several words that begins at a place, nil if there is none.
 func expressionAt(found []expression, at int) *expression {
 	for i := range found {
-		if found[i].start == at && found[i].length > 1 {
+		if found[i].start == at && found[i].Length > 1 {
 			return &found[i]
 		}
 	}

@@ -31,7 +31,7 @@ var rows = [][]string{
 	{"altarkit"},
 	{"altarkit/examples/calculator"},
 	{"protocol/a2a/driver", "protocol/a2a/a2ahttp", "protocol/a2a/a2atest"},
-	{"document", "store", "index/wordvec", "index/tokens", "index/translate", "index/bitset", "index/damage", "index/pace"},
+	{"document", "store", "index/wordvec", "index/tokens", "index/translate", "index/bitset", "index/damage", "index/pace", "index/expressions"},
 	{"document/diff/meaning"},
 	{"document/diff", "store/follow", "store/boltfile", "store/storetest", "fetch", "call", "lint/repair", "registry/keyfile", "index/query", "index/semantic", "index/spelling"},
 	{"crawler/frontier", "crawler/hostlist", "crawler/journal", "crawler/politeness", "index/entry", "conformance", "registry/audit/checkpoint", "registry/resolve"},
