@@ -43,8 +43,8 @@ func sameOrder(t *testing.T, h *testServer, tab *tab) {
 		}
 	}
 	t.Logf("the first card names a right service for %d of %d requests", first, len(requests))
-	if first*100 < 85*len(requests) {
-		t.Errorf("the first card names a right service for %d of %d requests, want 85 %%", first, len(requests))
+	if first*100 < 90*len(requests) {
+		t.Errorf("the first card names a right service for %d of %d requests, want 90 %%", first, len(requests))
 	}
 }
 

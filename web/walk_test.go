@@ -950,6 +950,10 @@ func (b *tab) sees(selector, text string) {
 	}
 }
 
+// transferred is the number of bytes of a page and of what it loads, as they are sent: compressed, and
+// also those that the browser has kept from another page.
+const transferred = `performance.getEntriesByType("navigation").concat(performance.getEntriesByType("resource")).reduce((n, e) => n + e.encodedBodySize, 0)`
+
 // judge checks what holds for every page, and keeps a picture of it.
 func (b *tab) judge(name string) {
 	b.Helper()
@@ -962,6 +966,9 @@ func (b *tab) judge(name string) {
 	}
 	if size := evaluate[int](b, `performance.getEntriesByType("navigation")[0]?.decodedBodySize ?? 0`); size > 100<<10 {
 		fault("the page has %d bytes, more than 100 KiB", size)
+	}
+	if size := evaluate[int](b, transferred); size > 100<<10 {
+		fault("the page and what it loads have %d bytes as they are sent, more than 100 KiB", size)
 	}
 	for _, faint := range evaluate[[]string](b, faintTexts) {
 		fault("hard to read: %s", faint)
