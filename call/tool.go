@@ -110,10 +110,11 @@ func safeHow(o ToolSource) How {
 	return Of(operation, service)
 }
 
-// toolName returns a name made from the id of the operation.
+// toolName returns a name made from the id of the operation. An id that addresses a model, or is
+// written in a script that names of tools do not take, gives the verb and a digest of the id.
 func toolName(o document.Operation) string {
 	name := slugify(o.ID)
-	if name == "" { // written in a script that names of tools do not take
+	if name == "" || DropInstruction(strings.ReplaceAll(name, "_", " ")) == "" {
 		sum := sha256.Sum256([]byte(o.ID))
 		name = strings.Trim(slugify(o.Verb)+"_"+hex.EncodeToString(sum[:4]), "_")
 	}
