@@ -200,7 +200,7 @@ func FlagError(c *cobra.Command, err error) error {
 		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 		name := unknown.GetSpecifiedName()
 		if question := nearest.Question(name, names); question != "" && len(name) > 1 {
-			return UsageError(c, "there is no flag --%s: %s", name, strings.Replace(question, "mean ", "mean --", 1))
+			return UsageError(c, "there is no flag --%s: %s", name, strings.NewReplacer("mean ", "mean --", " or ", " or --").Replace(question))
 		}
 		if letters := unknown.GetSpecifiedShortnames(); letters != "" {
 			return UsageError(c, "there is no flag -%s; a word that begins with - goes after --: %s -- -%s", name, c.CommandPath(), letters)
