@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -316,6 +317,9 @@ func (a *API) runSearch(ctx context.Context, s searchRequest) (*route.PageOutput
 	}
 	if c.Seq > 0 && r.Seq > c.Seq {
 		state.Moved = r.Seq - c.Seq
+	}
+	if r.Total == 0 && ctx.Value(pageSlotKey{}) == nil { // pages and MCP have words of their own for this
+		state.Note = cmp.Or(state.Note, "no operation matches: use other words or fewer filters")
 	}
 	if s.as != "" || s.within > 0 {
 		hits, err := a.Answers.Hits(ctx, r.Hits, a.Now())

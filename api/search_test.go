@@ -907,6 +907,22 @@ func TestUnknownWords(t *testing.T) {
 	}
 }
 
+func TestEmptyAnswerHasANote(t *testing.T) {
+	h := newTestServer(t, options{})
+	h.publishSamples()
+	const want = "no operation matches: use other words or fewer filters"
+	for _, form := range []string{"", "&within_tokens=300"} {
+		page := readAs[struct {
+			Total int
+			Note  string
+			Near  []string
+		}](h, "/api/v1/search?q=table&verb=BOK"+form, 200)
+		if page.Total != 0 || page.Note != want || !slices.Contains(page.Near, "BOOK") {
+			t.Errorf("%q: %d operations, the note %q, near %q", form, page.Total, page.Note, page.Near)
+		}
+	}
+}
+
 func TestSearchExcludesUnwanted(t *testing.T) {
 	h := newTestServer(t, options{})
 	h.publish("stays.example", document.AGIS, "application/json", `{"agis_version": "1.0", "service": {"name": "Stays"}, "endpoints": [

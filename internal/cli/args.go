@@ -81,6 +81,7 @@ var verbElsewhere = map[string]string{
 	"gazetteer reports":  "gazetteer registry reports lists the reports about agents",
 	"gazetteer suspend":  "gazetteer registry suspend takes an agent out of service",
 	"gazetteer erase":    "gazetteer registry erase removes an agent for its owner; owners use gazetteer agent deactivate --erase",
+	"gazetteer export":   "gazetteer search --as curl WORDS exports the operations that it finds; --as mcp and --as functions write tools for a model",
 	"gazetteer hosts":    "gazetteer services lists the known services",
 	"gazetteer register": "gazetteer agent new registers an agent",
 }
