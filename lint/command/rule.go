@@ -3,6 +3,7 @@ package command
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"gazetteer/lint"
@@ -10,23 +11,32 @@ import (
 	"gazetteer/protocol"
 )
 
-// explainRule prints a rule, or a line for each rule of a list: all, or those that begin with the letters
-// of a draft.
+// explainRule prints a rule, or a line for each rule of a list: all, those that begin with the letters
+// of a draft, or those that mention a word.
 func (v *validateRun) explainRule(code string) error {
 	if r, ok := lint.Rule(code); ok {
 		return v.explainOne(r, true)
 	}
-	found := false
-	for _, r := range lint.Rules() {
-		if strings.EqualFold(code, "all") || strings.EqualFold(code, strings.TrimRight(r.Code, "0123456789")) {
-			found = true
-			if err := v.explainOne(r, false); err != nil {
-				return err
-			}
+	ofDraft := func(r protocol.Rule) bool {
+		return strings.EqualFold(code, "all") || strings.EqualFold(code, strings.TrimRight(r.Code, "0123456789"))
+	}
+	mentions := func(r protocol.Rule) bool {
+		return code != "" && strings.Contains(strings.ToLower(r.Slug+" "+r.Text), strings.ToLower(code))
+	}
+	for _, selected := range []func(protocol.Rule) bool{ofDraft, mentions} {
+		if rules := slices.DeleteFunc(slices.Clone(lint.Rules()), func(r protocol.Rule) bool { return !selected(r) }); len(rules) > 0 {
+			return v.listRules(rules)
 		}
 	}
-	if !found {
-		return usageErrorf("no rule has the code %s; codes look like AI418, AGIS302 or WK104\nthose of one draft: %s validate --rule AI; all of them: --rule all", code, v.Program)
+	return usageErrorf("no rule has the code or the word %s; codes look like AI418, AGIS302 or WK104\nthose of one draft: %s validate --rule AI, AGIS or WK; all of them: --rule all", code, v.Program)
+}
+
+// listRules prints a line for each of some rules.
+func (v *validateRun) listRules(rules []protocol.Rule) error {
+	for _, r := range rules {
+		if err := v.explainOne(r, false); err != nil {
+			return err
+		}
 	}
 	return nil
 }
