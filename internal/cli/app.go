@@ -85,6 +85,21 @@ func ShowAnswer[T any](ctx context.Context, a *App, server *Client, method, path
 	return print(v)
 }
 
+// maxExport is the number of bytes of an export that a command accepts.
+const maxExport = 1 << 30
+
+// copyExport copies an export while it arrives, up to its largest size.
+func copyExport(to io.Writer, from io.Reader) (int64, error) {
+	n, err := io.Copy(to, io.LimitReader(from, maxExport))
+	if err != nil {
+		return n, exit.Networkf("the export was cut off: %v", err)
+	}
+	if rest, _ := from.Read(make([]byte, 1)); rest > 0 {
+		return n, exit.Networkf("the export has more than %d bytes", maxExport)
+	}
+	return n, nil
+}
+
 // FetchExport writes an export while it arrives. An incomplete export leaves no file.
 func (a *App) FetchExport(ctx context.Context, server *Client, path string, by *Signer, out string) error {
 	request, err := server.newJSONRequest(ctx, http.MethodGet, path, nil, by)
@@ -97,17 +112,13 @@ func (a *App) FetchExport(ctx context.Context, server *Client, path string, by *
 	}
 	defer response.Body.Close()
 	if out == "" {
-		if _, err := io.Copy(a.Out, response.Body); err != nil {
-			return exit.Networkf("the export was cut off: %v", err)
-		}
-		return nil
+		_, err := copyExport(a.Out, response.Body)
+		return err
 	}
 	var n int64
 	if err := WriteNewFile(out, 0o600, func(w io.Writer) error {
-		if n, err = io.Copy(w, response.Body); err != nil {
-			return exit.Networkf("the export was cut off: %v", err)
-		}
-		return nil
+		n, err = copyExport(w, response.Body)
+		return err
 	}); err != nil {
 		return err
 	}

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -376,7 +378,8 @@ func (c *Client) sendAndDecode(request *http.Request, v any, also ...int) (raw [
 	return c.DecodeAnswer(response, v)
 }
 
-// PostForLines posts body and calls each for every line of the answer when it arrives.
+// PostForLines posts body and calls each for every line of the answer when it arrives. each must not keep
+// the line.
 func (c *Client) PostForLines(ctx context.Context, path string, body any, each func(line []byte) error) error {
 	request, err := c.newJSONRequest(ctx, http.MethodPost, path, body, nil)
 	if err != nil {
@@ -390,22 +393,36 @@ func (c *Client) PostForLines(ctx context.Context, path string, body any, each f
 	if response.StatusCode != http.StatusOK {
 		return refusalError(response, nil)
 	}
-	decoder := json.NewDecoder(response.Body)
-	for {
-		var line json.RawMessage
-		switch err := decoder.Decode(&line); {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil && ctx.Err() != nil:
-			return ctx.Err()
-		case err != nil:
-			return exit.Networkf("the server stopped answering: %w", err)
+	lines := bufio.NewScanner(response.Body)
+	lines.Buffer(nil, maxAnswerLine)
+	for lines.Scan() {
+		line := bytes.TrimSpace(lines.Bytes())
+		if len(line) == 0 {
+			continue
+		}
+		if !json.Valid(line) {
+			return endOfLines(ctx, io.ErrUnexpectedEOF)
 		}
 		if err := each(line); err != nil {
 			return err
 		}
 	}
+	return endOfLines(ctx, lines.Err())
 }
+
+// endOfLines returns the error of an answer in lines that ended with err, nil for its regular end.
+func endOfLines(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		return exit.Networkf("the server stopped answering: %w", err)
+	}
+	return nil
+}
+
+// maxAnswerLine is the number of bytes of a line of [Client.PostForLines].
+const maxAnswerLine = 4 << 20
 
 // Send sends a request and returns an answer that accepts it: for GET, 200 alone has what was asked for.
 // Any other status, unless it is in also, becomes an error with its exit code, even if its body is cut

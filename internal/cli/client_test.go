@@ -152,6 +152,39 @@ func TestAnswersThatDoNotEnd(t *testing.T) {
 	}
 }
 
+// TestEndlessLinesAndExports checks that a command ends with an error when a server sends a line without
+// end, or an export that is cut off, and that the lines of an answer arrive.
+func TestEndlessLinesAndExports(t *testing.T) {
+	far := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, "{\"n\":1}\n\n{\"n\":2}\n")
+		switch r.URL.Path {
+		case "/cut":
+			io.WriteString(w, `{"n":`)
+		case "/endless":
+			for r.Context().Err() == nil {
+				w.Write(make([]byte, 1<<20))
+			}
+		}
+	}))
+	defer far.Close()
+	c := &Client{HTTP: far.Client(), Base: far.URL}
+	for path, want := range map[string]string{"/whole": "", "/cut": "the server stopped answering: unexpected EOF", "/endless": "token too long"} {
+		n := 0
+		err := c.PostForLines(t.Context(), path, struct{}{}, func([]byte) error { n++; return nil })
+		if n != 2 || (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %d lines, %v, want %q", path, n, err, want)
+		}
+	}
+	if _, err := copyExport(io.Discard, zeros{}); err == nil || !strings.Contains(err.Error(), "has more than") {
+		t.Errorf("an export without end: %v", err)
+	}
+}
+
+// zeros is an export without end.
+type zeros struct{}
+
+func (zeros) Read(b []byte) (int, error) { return len(b), nil }
+
 // TestRefusalsThatAreCutOff checks that a refusal keeps its exit code when its body does not arrive, and that
 // only 200 answers a request for something.
 func TestRefusalsThatAreCutOff(t *testing.T) {

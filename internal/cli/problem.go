@@ -38,11 +38,14 @@ func (p problem) formatText() string {
 	if question := p.suggestValue(); question != "" {
 		text += ": " + question
 	}
-	if p.Help != "" {
-		text += "\n" + p.Help
+	if text = joinLines(text); p.Help != "" {
+		text += "\n" + joinLines(p.Help)
 	}
 	return text
 }
+
+// joinLines returns a text of a server as one line, so that no line of it looks like one of the command.
+func joinLines(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // quotedValue matches the refused value in a detail.
 var quotedValue = regexp.MustCompile(`"([^"]{1,100})"`)

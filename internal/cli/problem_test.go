@@ -64,3 +64,11 @@ func TestChoicesAreAskedOnce(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// TestRefusalsAreOneLineEach checks that a text of a server cannot look like lines of the command.
+func TestRefusalsAreOneLineEach(t *testing.T) {
+	p := problem{Detail: "no\ngazetteer: all is well", Help: "ask\nagain"}
+	if got := p.formatText(); got != "no gazetteer: all is well\nask again" {
+		t.Errorf("%q", got)
+	}
+}

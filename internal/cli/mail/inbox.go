@@ -74,13 +74,18 @@ Times are in UTC.`,
 	return c
 }
 
-// Times of --follow: the wait for mail in one request, and the first and the longest wait after a
-// failed one.
+// Times of --follow: the wait for mail in one request, the first and the longest wait after a failed
+// one, and the longest wait that a relay can ask for.
 const (
-	pollTime  = 25 * time.Second
-	firstWait = time.Second
-	maxWait   = 30 * time.Second
+	pollTime      = 25 * time.Second
+	firstWait     = time.Second
+	maxWait       = 30 * time.Second
+	maxRetryAfter = 10 * time.Minute
 )
+
+// maxEmptyPages is the number of pages without new mail after which a relay that still announces more
+// is asked at the pace of a follower.
+const maxEmptyPages = 100
 
 // pullMail copies mail from the relay into the mailbox and prints new messages.
 func (v *verbs) pullMail(ctx context.Context, server *cli.Client, f *inboxFlags) error {
@@ -98,6 +103,7 @@ func (v *verbs) pullMail(ctx context.Context, server *cli.Client, f *inboxFlags)
 	}
 	printed, deadline := 0, time.Now().Add(f.wait)
 	var reported []string // the envelopes that stay at the relay
+	empty := 0            // pages in a row without new mail
 	for cursor, wait, failures := "", time.Duration(0), 0; ; {
 		asked := time.Now()
 		batch, err := puller.Collect(ctx, cursor, wait)
@@ -124,10 +130,15 @@ func (v *verbs) pullMail(ctx context.Context, server *cli.Client, f *inboxFlags)
 		}
 		failures = 0
 		reported = v.reportWaiting(batch.Waiting, reported)
+		if len(batch.New) > 0 {
+			empty = 0
+		}
+		more := batch.More && batch.Cursor != cursor && empty < maxEmptyPages
+		empty++
 		cursor = batch.Cursor
 		early := wait > 0 && len(batch.New) == 0
 		switch {
-		case batch.More:
+		case more:
 			continue
 		case f.follow:
 			wait = pollTime
@@ -191,7 +202,7 @@ func (v *verbs) formatMailCommand(words string) string {
 func (v *verbs) waitAfter(ctx context.Context, in inbox, err error, failures int) error {
 	wait := min(firstWait<<min(failures-1, 10), maxWait)
 	if e, ok := errors.AsType[*a2ahttp.InboxError](err); ok && e.RetryAfter > 0 {
-		wait = e.RetryAfter
+		wait = min(e.RetryAfter, maxRetryAfter)
 	}
 	fmt.Fprintf(v.Err, "%s; trying again in %s\n", in.describe(err), wait)
 	return pause.For(ctx, wait)
