@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"gazetteer/document"
 	"gazetteer/protocol"
@@ -27,7 +28,7 @@ type sourceText struct{ field, text string }
 // collectTexts returns the texts of an operation and its service that a model might read.
 func collectTexts(o document.Operation, s document.Service) []sourceText {
 	texts := []sourceText{
-		{"intent", o.Intent}, {"outcome", o.Outcome}, {"description of what it returns", o.Returns}, {"id", o.ID}, {"path", o.Path},
+		{"intent", o.Intent}, {"outcome", o.Outcome}, {"description of what it returns", o.Returns}, {"id", o.ID}, {"id", idWords(o.ID)}, {"path", o.Path},
 		{"address", o.Call.URL}, {"name of the service", s.Name}, {"description of the service", s.Description}, {"authentication of the service", s.Auth}, {"header for the authentication of the service", s.AuthHeader},
 	}
 	for _, p := range o.Parameters {
@@ -40,6 +41,22 @@ func collectTexts(o document.Operation, s document.Service) []sourceText {
 		texts = append(texts, sourceText{"category of the service", c})
 	}
 	return texts
+}
+
+// dropInstructingID returns an id, or "" when its words speak to a model.
+func dropInstructingID(id string) string {
+	if _, found := findInstruction(idWords(id)); found {
+		return ""
+	}
+	return DropInstruction(id)
+}
+
+// idWords returns the words of an id as a text: signs such as "_" and "-" between them hide no
+// instruction.
+func idWords(id string) string {
+	return strings.Join(strings.FieldsFunc(id, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '\''
+	}), " ")
 }
 
 // DropInstruction returns a text, or "" when it speaks to a model rather than describing something.
