@@ -262,7 +262,7 @@ func (c *checker) checkLog(ctx context.Context, s *boltstore.Store) error {
 		return err
 	}
 	c.report.Logged, err = audit.CompareStore(ctx, dir, s, verifier, known,
-		func(done, total int64) { c.progress("the records of the leaves", done, total) },
+		func(done, total int64) { c.progress("the records of the transparency log", done, total) },
 		func(problem string) { c.addProblem(remedyLog, "the transparency log: %s", problem) })
 	if errors.Is(err, tiles.ErrDamaged) || errors.Is(err, fs.ErrNotExist) {
 		c.addProblem(remedyLog, "the transparency log: %v", err)

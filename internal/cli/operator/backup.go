@@ -302,23 +302,26 @@ func describeCheck(r backup.Report) string {
 // progressInterval is the time between two lines about one part.
 const progressInterval = 2 * time.Second
 
-// newPartProgress shows the progress to a user: a line for each part, and another line every two
-// seconds.
+// newPartProgress shows the progress to a user: a line for each main part, and another line every
+// two seconds. A part of the last main part, "the records of the store" after "the store", has a
+// line only if it is reached or lasts two seconds after the last line.
 func (a *verbs) newPartProgress(verb string) backup.Progress {
-	var last string
+	var main string
 	var told time.Time
 	return func(part string, done, total int64) {
+		begins := part != main && !strings.HasSuffix(part, " "+main)
 		far := ""
 		switch {
-		case part != last:
+		case main == "" || begins:
+			main = part
 		case time.Since(told) < progressInterval:
 			return
 		case total > 0:
 			far = fmt.Sprintf(": %d of at most %d", done, total)
-		default:
+		case done > 0:
 			far = fmt.Sprintf(": %d", done)
 		}
-		last, told = part, time.Now()
+		told = time.Now()
 		fmt.Fprintf(a.Err, "%s %s%s\n", verb, part, far)
 	}
 }
