@@ -131,7 +131,7 @@ func (a *Operator) removeBlock(ctx context.Context, in *unblockInput) (*route.Ou
 	case err != nil:
 		return nil, err
 	case !blocked:
-		return nil, route.NewProblem(route.NoService, "the host is not blocked", "gazetteer crawler blocked lists those that are, and /admin/blocks on the operator's listeners")
+		return nil, route.NewProblem(route.NoService, host+" is not blocked", "gazetteer crawler blocked lists those that are, and /admin/blocks on the operator's listeners")
 	case b.Host != host:
 		return nil, route.NewProblem(route.NotOptedOut, host+" is blocked with "+b.Host+" and all hosts below it", "unblock "+b.Host)
 	}

@@ -173,8 +173,13 @@ func (a *verbs) crawlHosts(ctx context.Context, c *cli.Client, asked crawlFlags)
 	if asked.list != nil && !a.JSON && err == nil {
 		p.PrintLine("%s", results.formatSummary(time.Since(begun)))
 	}
-	if asked.list == nil && !a.JSON && err == nil && results.faulty != "" {
-		p.PrintLine("Why, with rules and lines:\n  %s", a.FormatCommand("explain "+cli.QuoteForShell(results.faulty)))
+	switch faulty := cli.QuoteForShell(results.faulty); {
+	case asked.list != nil || a.JSON || err != nil || results.faulty == "":
+	case results.blocked:
+		p.PrintLine("Who blocked it, and the command that ends a block of the operator:\n  %s\n  %s",
+			a.FormatCommand("crawler blocked"), a.FormatCommand("crawler unblock "+faulty))
+	default:
+		p.PrintLine("Why, with rules and lines:\n  %s", a.FormatCommand("explain "+faulty))
 	}
 	if err == nil && results.empty > 0 && !asked.once {
 		return exit.ErrSilent

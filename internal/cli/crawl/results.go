@@ -27,6 +27,8 @@ type crawlResults struct {
 	operations, requests int
 	// faulty is the first host without a document, or with one that breaks its draft.
 	faulty string
+	// blocked is set if faulty is a host that its owner or the operator does not want visited.
+	blocked bool
 }
 
 // formatSummary summarizes the results of a list in one line.
@@ -73,7 +75,7 @@ func (s *crawlResults) countAndPrint(r crawler.Result, line []byte) error {
 		s.empty++
 	}
 	if (r.Documents == 0 || r.Errors > 0) && r.State != crawler.Unvisited && r.Outcome() != fetch.BadHost && s.faulty == "" {
-		s.faulty = r.Host
+		s.faulty, s.blocked = r.Host, r.Outcome() == fetch.OptedOut
 	}
 	s.states[r.State]++
 	s.operations += r.Operations
