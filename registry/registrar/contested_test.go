@@ -103,6 +103,8 @@ func TestProofsBesideEachOther(t *testing.T) {
 		t.Errorf("a stranger without a proof caused a check: %+v, %v", got.Domains, err)
 	}
 	prove(t, r, wall, second, 2, "example.com")
+	wall.Advance(2 * time.Minute)                             // an agent is rechecked at most once in a minute
+	prove(t, r, wall, proved(t, r, 4, nil), 4, "example.org") // its next check wakes the rechecks
 	awaitDomain(t, s, first.AirID, "with both records", func(d registry.Domain) bool {
 		return d.Proved() && d.Failures == 0 && d.Checked.After(begin)
 	})
