@@ -69,7 +69,7 @@ func withBaseVerb(words []string, at int) []string {
 // does just this.
 const seekingWeight = 0.3
 
-// addSeeking adds the words that ask for who does something, the first n of fields.
+// addSeeking adds the given words, which ask for who does something, as an expression.
 func (r *Request) addSeeking(a analysis.Analyzer, fields []string, clause int) {
 	r.Words = append(r.Words, Word{
 		Asked: strings.Join(fields, " "), Meanings: tokens.Tokenize(a, "find service"), Clause: clause, Weight: seekingWeight, Expression: true,
