@@ -181,7 +181,7 @@ func TestReadmeCommands(t *testing.T) {
 	} {
 		checkPrinted(t, fmt.Sprintf("block %d of docs/validate.md", i+1), shell.runBlock(ctx, own[i]), want)
 	}
-	shell.runQuickstart(ctx)
+	shell.runQuickstarts(ctx)
 	// Without a data directory, a verb that reads asks the server on the configured address, and makes none.
 	elsewhere := shell.command(ctx, "cd elsewhere && ../bin/gazetteer search book a table && ls")
 	if out, err := elsewhere.CombinedOutput(); err != nil || !strings.Contains(string(out), ".test") || strings.Contains(string(out), "\ndata\n") {
@@ -268,17 +268,19 @@ func (s *readmeShell) askOwnQuestion(ctx context.Context, readme string) {
 	}
 }
 
-// runQuickstart runs the program of docs/quickstart that registers an agent, writes, and reads the answer.
-func (s *readmeShell) runQuickstart(ctx context.Context) {
+// runQuickstarts runs the programs of docs/quickstart that register an agent, write, and read the answer.
+func (s *readmeShell) runQuickstarts(ctx context.Context) {
 	s.t.Helper()
-	agent, err := os.ReadFile("../../docs/quickstart/agent.mjs")
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	program := s.command(ctx, "BASE=http://127.0.0.1:8080 "+need.Program(s.t, "node")+" --input-type=module -")
-	program.Stdin = bytes.NewReader(agent)
-	if out, err := program.CombinedOutput(); err != nil || !regexp.MustCompile(`^registered AIR-\S+\nsent \S+ queued\nreceived Counter .*"amount_cents":500.* The table is free`).Match(out) {
-		s.t.Errorf("docs/quickstart/agent.mjs: %v\n%s", err, out)
+	answered := regexp.MustCompile(`^registered AIR-\S+\nsent \S+ queued\nreceived .*Counter.*`)
+	for _, test := range [][]string{{"node", "agent.mjs"}, {"python3", "agent.py"}, {"sh", "agent.sh"}, {"go", "run", "./agent"}} {
+		program := exec.CommandContext(ctx, need.Program(s.t, test[0]), append(test[1:], "concierge")...)
+		program.Dir = "../../docs/quickstart"
+		program.Env = append(os.Environ(), "BASE=http://"+s.address)
+		out, err := program.CombinedOutput()
+		if text := string(out); err != nil || !answered.MatchString(text) ||
+			!strings.Contains(text, `"amount_cents":500`) || !strings.Contains(text, "The table is free") {
+			s.t.Errorf("docs/quickstart: %s: %v\n%s", test, err, text)
+		}
 	}
 }
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# From words to how an operation is called and to the inbox of an agent, with curl. BASE is the address of a server.
+# From words to a call, and to the inbox of an agent, with curl. BASE is the address of a server.
 set -eu
 BASE=${BASE:-http://127.0.0.1:8080}
 
@@ -7,9 +7,10 @@ BASE=${BASE:-http://127.0.0.1:8080}
 curl -sSf "$BASE/api/v1/search?q=book+a+table&within_tokens=600"
 echo
 
-# 2. Lines that call the operations. Replace each {name} by a value, and the sample values as you need.
-curl -sSf "$BASE/api/v1/search?q=book+a+table&limit=3&as=curl"
+# 2. A line that calls one that only reads. Replace each {name} by a value, and the sample values as you
+# need, and paste it into a shell. The services of the demo answer inside the demo alone.
+curl -sSf "$BASE/api/v1/search?q=find+a+free+table+in+a+restaurant&verb=FIND&safe=true&limit=1&as=curl"
 
-# 3. The agents that serve the operations, and the inboxes to write to.
-curl -sSf "$BASE/api/v1/orchestrate?q=book+a+table&limit=3"
+# 3. The agents that serve the operations, and the inboxes to write to: agent.sh writes to one.
+curl -sSf "$BASE/api/v1/orchestrate?q=book+a+table&limit=1"
 echo

@@ -72,7 +72,7 @@ var also = map[string][]string{}
 var alone = []string{"limit", "internal/heap", "internal/cache", "internal/cputime", "internal/testclock", "internal/psl", "internal/wait", "internal/privatefile", "internal/eventstream", "store", "web/history", "web/plot", "internal/fakenet", "internal/need", "protocol/english", "protocol/jcs", "index/wordvec", "index/tokens", "index/bitset"}
 
 // commands below these folders never ship: generators, and examples of the documentation.
-var generators = []string{"docs/quickstart/search", "docs/quickstart/mcp"}
+var generators = []string{"docs/quickstart/agent", "docs/quickstart/search", "docs/quickstart/mcp"}
 
 // protocolMayImport is all that a program which wants only our readers has to
 // take along. jsontext reads JSON strictly, base58 writes multikeys, httpsfv
