@@ -35,7 +35,7 @@ its AIR ID and its whole history; the operator there imports the file.
 		Args: cli.MaxArgs(1, "one agent"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if move && len(args) > 0 {
-				return exit.Usagef("export --move writes the agent whose key --key names, got %q", args[0])
+				return exit.Usagef("export --move takes no argument, got %q: --key names the key of the agent, and --out the file to write", args[0])
 			}
 			if move {
 				return a.WithServer(c.Context(), cli.Registry, func(server *cli.Client) error { return a.exportForTransfer(c.Context(), server, k, out) })

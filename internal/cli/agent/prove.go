@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -31,7 +32,10 @@ again every day; after three failures it withdraws the proof.
   gazetteer agent prove --print >> .well-known/gazetteer-agents
   gazetteer agent prove example.com
 
-Exit code 1 if the domain is not proved.`,
+After a rotation the domain must name the new key. Until it does, the check fails,
+and the proof for the former key lasts until the third failure.
+
+Exit code 1 if the check does not find the agent and its key.`,
 		Args: func(c *cobra.Command, args []string) error {
 			if show {
 				return cli.NoArgs(c, args)
@@ -84,24 +88,33 @@ func (a *verbs) proveDomain(c *cobra.Command, server *cli.Client, k *keyring, do
 	} else {
 		a.printDomain(k, answer)
 	}
-	if err == nil && !answer.Proved {
+	if err == nil && !namesPresentKey(answer) {
 		err = exit.ErrSilent
 	}
 	return err
 }
 
+// namesPresentKey reports whether the last check found the agent with its present key. A domain that
+// names the former key after a rotation, or does not answer, stays proved until the third failure.
+func namesPresentKey(answer air.DomainAnswer) bool {
+	return answer.Proved && slices.ContainsFunc(answer.Domain.Probes, func(p registry.Probe) bool { return p.Found })
+}
+
 // printDomain prints the result of the check of a domain.
 func (a *verbs) printDomain(k *keyring, answer air.DomainAnswer) {
 	a.PrintField("agent", answer.AirID)
-	d := answer.Domain
-	if answer.Proved {
+	d, found := answer.Domain, namesPresentKey(answer)
+	switch {
+	case found:
 		a.PrintField("domain", d.Name+": proved by "+d.Method)
-	} else {
+	case answer.Proved:
+		a.PrintField("domain", d.Name+": proved by "+d.Method+" earlier, but it does not name the present key now")
+	default:
 		a.PrintField("domain", d.Name+": not proved yet")
 	}
 	expected := "" // what was printed last; it is the same for each place
 	for _, l := range d.Probes {
-		if answer.Proved && !l.Found {
+		if found && !l.Found {
 			continue // one of the places is enough
 		}
 		fmt.Fprintln(a.Out)
@@ -122,7 +135,7 @@ func (a *verbs) printDomain(k *keyring, answer air.DomainAnswer) {
 		}
 		a.PrintField("problem", l.Problem)
 	}
-	if answer.Proved {
+	if found {
 		a.PrintNextSteps("Others now see:", a.formatAgentCommand(k, "show"))
 		return
 	}
@@ -130,7 +143,12 @@ func (a *verbs) printDomain(k *keyring, answer air.DomainAnswer) {
 	for _, at := range answer.Publish.At {
 		fmt.Fprintf(a.Out, "  %s\n", format.Visible(at))
 	}
-	a.PrintNextSteps("and look again, or wait until the registry does within the hour:", a.formatAgentCommand(k, "prove "+cli.QuoteForShell(d.Name)))
+	again := a.formatAgentCommand(k, "prove "+cli.QuoteForShell(d.Name))
+	if answer.Proved {
+		a.PrintNextSteps("and look again. The registry checks every day, and withdraws the proof after the third failure:", again)
+		return
+	}
+	a.PrintNextSteps("and look again, or wait until the registry does within the hour:", again)
 	a.PrintNextSteps("Until then others see the domain as a claim of the agent. If it is not yours, remove it:", a.formatAgentCommand(k, "prove --remove "+cli.QuoteForShell(d.Name)))
 }
 
