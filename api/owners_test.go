@@ -296,7 +296,7 @@ func TestRecrawl(t *testing.T) {
 		t.Errorf("%s %s", r.Status, r.body)
 	}
 	r := e.request("POST", "/api/v1/services/www.example.com/recrawl", "")
-	if p := r.problem(t); r.StatusCode != 429 || r.Header.Get("Retry-After") == "" || !strings.Contains(p.Detail, "possible once in 10") {
+	if p := r.problem(t); r.StatusCode != 429 || r.Header.Get("Retry-After") == "" || !strings.Contains(p.Detail, "one is possible every 10") {
 		t.Errorf("again: %s, Retry-After %q, %+v", r.Status, r.Header.Get("Retry-After"), p)
 	}
 	// An owner's signed request does not wait behind an anonymous one.

@@ -26,7 +26,16 @@ type SoonError struct {
 }
 
 func (e *SoonError) Error() string {
-	return fmt.Sprintf("the host %s can be visited again in %s: %s", e.Host, e.Wait.Round(time.Second), e.Why)
+	n, unit := e.Wait, "seconds"
+	switch {
+	case e.Wait > 2*time.Hour:
+		n, unit = (e.Wait+time.Hour-1)/time.Hour, "hours"
+	case e.Wait > 2*time.Minute:
+		n, unit = (e.Wait+time.Minute-1)/time.Minute, "minutes"
+	default:
+		n = (e.Wait + time.Second - 1) / time.Second
+	}
+	return fmt.Sprintf("the host %s can be visited again in %d %s: %s", e.Host, n, unit, e.Why)
 }
 
 // A Requester is the party that requests a new visit to a host.
@@ -89,7 +98,7 @@ func (c *Crawler) writeRevisitRequest(ctx context.Context, name string, by Reque
 	}
 	now := c.now()
 	if wait := h.pauseUntil(by).Sub(now); wait > 0 {
-		return due, &SoonError{name, wait, fmt.Sprintf("it was already requested, and is possible once in %d minutes", recrawlPause/time.Minute)}
+		return due, &SoonError{name, wait, fmt.Sprintf("a visit was requested already, and one is possible every %d minutes", recrawlPause/time.Minute)}
 	}
 	h.grantRevisit(now, by)
 	if by == ProvedOwner {

@@ -52,6 +52,9 @@ func TestRecrawl(t *testing.T) {
 		if err := w.crawler.Recrawl(t.Context(), "a.test", crawler.Anybody); !errors.As(err, &soon) || soon.Wait != 5*time.Minute+50*time.Second {
 			t.Fatalf("the second wish: %v", err)
 		}
+		if want := "the host a.test can be visited again in 6 minutes: a visit was requested already"; !strings.HasPrefix(soon.Error(), want) {
+			t.Errorf("the error says %q, want %q", soon, want)
+		}
 		time.Sleep(soon.Wait)
 		synctest.Wait()
 		w.wantAsked(5)
@@ -98,7 +101,7 @@ func TestRecrawlByStranger(t *testing.T) {
 		mark := len(w.asked())
 
 		var soon *crawler.SoonError
-		if err := w.crawler.Recrawl(t.Context(), "nothing.test", crawler.Anybody); !errors.As(err, &soon) || soon.Wait > 18*time.Hour || soon.Wait < 17*time.Hour || !strings.Contains(soon.Why, "24 hours") {
+		if err := w.crawler.Recrawl(t.Context(), "nothing.test", crawler.Anybody); !errors.As(err, &soon) || soon.Wait > 18*time.Hour || soon.Wait < 17*time.Hour || !strings.Contains(soon.Why, "24 hours") || !strings.Contains(soon.Error(), "again in 18 hours: ") {
 			t.Errorf("a host without documents: %v", err)
 		}
 		if err := w.crawler.Recrawl(t.Context(), "half.test", crawler.Anybody); err != nil {

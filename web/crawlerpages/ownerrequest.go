@@ -110,11 +110,11 @@ func (p *Pages) ownerFormAgain(c *gin.Context, v ownerRequestView, err error) (f
 	case isCovered:
 		v.Trouble, v.Help = frame.AsSentence(covered.Error()), "Withdraw that one."
 	case errors.Is(err, owner.ErrNotOut):
-		v.Trouble, v.Help = "The owner of this host has not opted out, so there is nothing to withdraw.", "To have it visited, name it under Submit."
+		v.Trouble, v.Help = "The owner of this host has not opted out, so there is nothing to withdraw.", "To have it visited, enter it at Add a service (/submit)."
 	case errors.Is(err, owner.ErrOperator), errors.Is(err, crawler.ErrBlocked):
 		status, v.Trouble, v.Help = http.StatusForbidden, "The operator of this server has excluded this host.", "Write to the operator; the address is above."
 	case errors.Is(err, answer.ErrNoService):
-		status, v.Trouble, v.Help = http.StatusNotFound, "Nothing is known of this host.", "To have it visited, name it under Submit."
+		status, v.Trouble, v.Help = http.StatusNotFound, "Nothing is known of this host.", "To have it visited, enter it at Add a service (/submit)."
 	case errors.Is(err, answer.ErrNoCrawl), errors.Is(err, answer.ErrNoOwnerRequests):
 		status, v.Trouble, v.Help = http.StatusServiceUnavailable, "This server does not crawl.", "It shows what was found before."
 	default:

@@ -145,7 +145,7 @@ const (
 // other hosts.
 func (a *verbs) crawlHosts(ctx context.Context, c *cli.Client, asked crawlFlags) error {
 	if !c.Local {
-		return exit.Usagef("hosts are added by the owner of the data directory: run crawl on the server's machine, with --data-dir and without --server")
+		return exit.Usagef("crawl is for the operator of the server: run it on the server's machine, with --data-dir and without --server; anybody can add a host at %s/submit, and request a new visit at %s/bot", c.Base, c.Base)
 	}
 	if asked.again {
 		if err := a.requestVisits(ctx, c, asked.names); err != nil {
@@ -173,13 +173,12 @@ func (a *verbs) crawlHosts(ctx context.Context, c *cli.Client, asked crawlFlags)
 	if asked.list != nil && !a.JSON && err == nil {
 		p.PrintLine("%s", results.formatSummary(time.Since(begun)))
 	}
-	switch faulty := cli.QuoteForShell(results.faulty); {
-	case asked.list != nil || a.JSON || err != nil || results.faulty == "":
-	case results.blocked:
-		p.PrintLine("Who blocked it, and the command that ends a block of the operator:\n  %s\n  %s",
-			a.FormatCommand("crawler blocked"), a.FormatCommand("crawler unblock "+faulty))
-	default:
-		p.PrintLine("Why, with rules and lines:\n  %s", a.FormatCommand("explain "+faulty))
+	if asked.list == nil && !a.JSON && err == nil && results.faulty != "" {
+		title := "Why, with rules and lines:"
+		if results.blocked {
+			title = "Who blocked it, and how the owner or the operator allows visits again:"
+		}
+		p.PrintLine("%s\n  %s", title, a.FormatCommand("explain "+cli.QuoteForShell(results.faulty)))
 	}
 	if err == nil && results.empty > 0 && !asked.once {
 		return exit.ErrSilent
