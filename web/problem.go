@@ -153,7 +153,7 @@ func withdrawnProblem(e *answer.WithdrawnError) *frame.Problem {
 		Links: []frame.Link{{Text: "The crawler", Address: "/bot?host=" + url.QueryEscape(e.Block.Host)}, {Text: "Requests to this host", Address: "/services/" + e.Host + "/crawl-log"}, {Text: "All services", Address: "/services"}},
 	}
 	if e.Block.By != crawler.ByOwner {
-		v.Status, v.Help = http.StatusForbidden, "The page about the crawler has the operator's address."
+		v.Status, v.Help = http.StatusForbidden, "The page about the crawler has the operator's address. The operator ends the block with gazetteer crawler unblock "+frame.PlainText(e.Block.Host)+"."
 	}
 	return v
 }

@@ -191,7 +191,7 @@ func (b *aiBuilder) addMeta(root *protocol.Node, reviews []conversion.Review) {
 		}
 	}
 	if len(list.Items) > 0 && !b.genericTexts {
-		tree.Put(meta, "review", list)
+		tree.Put(meta, aidiscovery.ReviewMember, list)
 	}
 	if len(meta.Items) > 0 {
 		tree.Put(root, "meta", meta)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -179,6 +180,13 @@ func (v *convertRun) convertText(name string, text []byte) error {
 	return nil
 }
 
+// arrayIndex is a part of a JSON pointer that is an index of an array.
+var arrayIndex = regexp.MustCompile(`/[0-9]+(/|$)`)
+
+func withoutIndexes(pointer string) string {
+	return arrayIndex.ReplaceAllString(pointer, "/*$1")
+}
+
 // conversionError returns the reason why a text of a format was not converted, with its exit code.
 func (w Environment) conversionError(name, from string, text []byte, err error) error {
 	if errors.Is(err, protocol.ErrUnreadable) || errors.Is(err, protocol.ErrOtherFormat) {
@@ -201,11 +209,22 @@ func (v *convertRun) writeOutput(text []byte) error {
 	return nil
 }
 
-// printReviews prints the places to review.
+// printReviews prints the places to review. Places that differ by the index in an array alone have one
+// line, which shows the first of them.
 func (w Environment) printReviews(reviews []convert.Review) {
+	alike := map[string]int{}
 	for _, r := range reviews {
-		where := cmp.Or(r.Pointer, "the document")
-		w.printError("REVIEW %s: %s", where, r.Message)
+		alike[withoutIndexes(r.Pointer)]++
+	}
+	for _, r := range reviews {
+		where, count := cmp.Or(r.Pointer, "the document"), alike[withoutIndexes(r.Pointer)]
+		if count > 1 && r.Pointer != "" {
+			where += fmt.Sprintf(" and %d like it", count-1)
+			delete(alike, withoutIndexes(r.Pointer))
+		}
+		if count > 0 {
+			w.printError("REVIEW %s: %s", where, r.Message)
+		}
 	}
 	if len(reviews) > 0 {
 		w.printError("%s to review: what the input did not say was guessed", format.Plural(len(reviews), "place"))

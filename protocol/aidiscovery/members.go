@@ -182,6 +182,9 @@ func positiveInteger(literal string) bool {
 	return e >= -zeros
 }
 
+// ReviewMember is the member of meta in which our conversions list the places that they guessed.
+const ReviewMember = "review"
+
 func (c *checker) readMeta(root *protocol.Node) {
 	n := c.readObject(root, "meta")
 	if n == nil {
@@ -189,7 +192,11 @@ func (c *checker) readMeta(root *protocol.Node) {
 	}
 	for _, m := range n.Items {
 		if c.strict && !slices.Contains(memberNames["/meta"], m.Key) {
-			c.AddKey("AI805", m, protocol.Quote(m.Key)+" is a custom member of meta", "leave it out unless agents need it: the text of the draft allows it, its JSON Schema does not")
+			help := "leave it out unless agents need it: the text of the draft allows it, its JSON Schema does not"
+			if m.Key == ReviewMember && n.Member(m.Key).Kind == protocol.Array {
+				help = "gazetteer init and convert write it: it lists what they guessed; check each place, then delete it"
+			}
+			c.AddKey("AI805", m, protocol.Quote(m.Key)+" is a custom member of meta", help)
 		}
 	}
 	c.doc.Meta = Meta{

@@ -98,8 +98,11 @@ type tableRow struct {
 // cellView is a figure of a table. Address leads to the hosts that it counts.
 type cellView struct{ Text, Address string }
 
-// shownRows is the number of rows of a table that are visible at first.
-const shownRows = 12
+// shownRows is the number of rows of a table that the page shows if the table has more than longTable.
+const (
+	shownRows = 12
+	longTable = 15
+)
 
 // censusPage shows the figures of all hosts.
 func (p *Pages) censusPage(c *gin.Context) (frame.WebPage, error) {
@@ -150,7 +153,11 @@ func (p *Pages) newCensusView(s *census.Stats) censusView {
 		if words.Chart != nil {
 			view.SVG = words.Chart.SVG()
 		}
-		for i := range min(len(t.Rows), shownRows) {
+		shown := len(t.Rows)
+		if shown > longTable {
+			shown = shownRows
+		}
+		for i := range shown {
 			if view.OverTime { // the newest weeks
 				i = len(t.Rows) - 1 - i
 			}
@@ -209,12 +216,12 @@ func listOfColumn(t census.Table, column string) string {
 
 // hostsView is the list of hosts that a figure counts.
 type hostsView struct {
-	Family, Value string
-	Definition    string
-	Total         int
-	Hosts         []string
-	Rule          string // whose finding on the page of each host is linked, "" for other figures
-	Next          string
+	Heading    string
+	Definition string
+	Total      int
+	Hosts      []string
+	Rule       string // whose finding on the page of each host is linked, "" for other figures
+	Next       string
 }
 
 // countedPerPage is the number of hosts on one page of that list.
@@ -235,14 +242,15 @@ func (p *Pages) hostsPage(c *gin.Context) (frame.WebPage, error) {
 		return frame.WebPage{}, err
 	}
 	family, _ := census.FamilyOf(list.Figure.Family)
-	v := hostsView{Family: family.Title, Value: describeFigure(list.Figure.Family, list.Figure.Value), Definition: strings.ReplaceAll(family.Definition, "`", ""), Total: list.Total, Hosts: list.Hosts}
+	value := describeFigure(list.Figure.Family, list.Figure.Value)
+	v := hostsView{Heading: family.Title + ": " + frame.ClipPlain(120, value), Definition: strings.ReplaceAll(family.Definition, "`", ""), Total: list.Total, Hosts: list.Hosts}
 	if list.Figure.Family == "rule" {
-		v.Rule = list.Figure.Value
+		v.Rule, v.Heading = list.Figure.Value, "Hosts that break "+frame.ClipPlain(120, value)
 	}
 	if list.After != "" {
 		v.Next = "/census/hosts?" + url.Values{"figure": {figure}, "from": {list.After}}.Encode()
 	}
-	return frame.WebPage{Name: "censushosts", Title: family.Title + ": " + frame.ClipPlain(60, v.Value), Body: v, JSON: "/api/v1/stats/hosts?" + url.Values{"figure": {figure}}.Encode()}, nil
+	return frame.WebPage{Name: "censushosts", Title: v.Heading, Body: v, JSON: "/api/v1/stats/hosts?" + url.Values{"figure": {figure}}.Encode()}, nil
 }
 
 // newUnknownFigure returns the problem of a name under which nothing is counted; question proposes
