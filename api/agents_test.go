@@ -213,6 +213,28 @@ func TestRegistrationWithoutOptionalMembers(t *testing.T) {
 	}
 }
 
+// TestNearHandles checks that an unknown handle has the alternatives that it probably misspells, but not
+// one that was given up.
+func TestNearHandles(t *testing.T) {
+	h := newTestServer(t, options{})
+	for _, handle := range []string{"concierge", "conciergo", "weather"} {
+		agent := registerAgent(t, h)
+		if r := h.request("PUT", "/api/v1/agents/"+agent.AirID, `{"username": "`+handle+`"}`, "Content-Type", jsonType, "X-Agent-Secret", agent.Secret); r.StatusCode != 200 {
+			t.Fatalf("%s: %s %s", handle, r.Status, r.body)
+		}
+		if handle == "conciergo" {
+			if r := h.request("PUT", "/api/v1/agents/"+agent.AirID, `{"username": "other"}`, "Content-Type", jsonType, "X-Agent-Secret", agent.Secret); r.StatusCode != 200 {
+				t.Fatalf("%s: %s %s", handle, r.Status, r.body)
+			}
+		}
+	}
+	for name, want := range map[string][]string{"@concirge": {"concierge"}, "conc": {"concierge"}, "nobody": nil, "AIR-0000-0000-0000": nil} {
+		if p := h.get("/api/v1/resolve?name="+name, 404).problem(t); p.Code != "no-agent" || !slices.Equal(p.Alternatives, want) {
+			t.Errorf("%s: %s with %q, want %q", name, p.Code, p.Alternatives, want)
+		}
+	}
+}
+
 // TestUnknownHandle checks that the answer to an unknown handle does not advise to check an id.
 func TestUnknownHandle(t *testing.T) {
 	h := newTestServer(t, options{})

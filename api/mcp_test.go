@@ -426,8 +426,8 @@ func TestMCPSuggestions(t *testing.T) {
 			t.Errorf("%s: %s", argument, got)
 		}
 	}
-	for tool, want := range map[string]string{"find_agent": `unknown tool "find_agent": did you mean find_agents?`, "rm": `unknown tool "rm"`} {
-		if _, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: tool}); err == nil || !strings.Contains(err.Error(), want+":") {
+	for tool, want := range map[string]string{"find_agent": `unknown tool "find_agent": did you mean find_agents?`, "rm": `unknown tool "rm": the tools are export_tools, find_agents, list_changes, resolve_name, search_operations, show_service, validate_document`} {
+		if _, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: tool}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", tool, err)
 		}
 	}
@@ -691,7 +691,7 @@ func TestMCPStreamSurvivesWhatIsNoMessage(t *testing.T) {
 	lines := []string{
 		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`,
 		`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
-		`garbage`, ``, `[]`, `5`, `{"jsonrpc":"1.0","id":2,"method":"ping"}`, `{"jsonrpc":"2.0","id":3,"method":"unknown"}`,
+		`garbage`, ``, `[]`, `5`, `{"jsonrpc":"1.0","id":2,"method":"ping"}`, `{"jsonrpc":"2.0","id":3,"method":"tool/list"}`,
 		`{"jsonrpc":"2.0","id":5,"method":"tools/call","params":[]}`, `{"jsonrpc":"2.0","id":4,"method":"tools/list"}`,
 	}
 	var out bytes.Buffer
@@ -702,10 +702,16 @@ func TestMCPStreamSurvivesWhatIsNoMessage(t *testing.T) {
 	for line := range strings.Lines(out.String()) {
 		var m struct {
 			ID    any
-			Error struct{ Code int }
+			Error struct {
+				Code    int
+				Message string
+			}
 		}
 		if err := json.Unmarshal([]byte(line), &m); err != nil {
 			t.Fatalf("%s: %v", line, err)
+		}
+		if m.Error.Code == -32601 && m.Error.Message != `this server has no method "tool/list": did you mean tools/list?` {
+			t.Error(m.Error.Message)
 		}
 		got[fmt.Sprint(m.ID, " ", m.Error.Code)]++
 	}

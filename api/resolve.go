@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,6 +49,10 @@ func (a *API) resolveName(ctx context.Context, in *resolveInput) (*route.Output[
 	}
 	if errors.Is(err, answer.ErrNoName) {
 		return nil, a.nameProblem(ctx, in.Name, err)
+	}
+	if errors.Is(err, registry.ErrNoAgent) {
+		near, listing := a.Answers.NearHandles(ctx, strings.TrimSpace(in.Name))
+		return nil, cmp.Or(listing, error(route.ProblemFor(err).WithAlternatives(near)))
 	}
 	if err != nil {
 		return nil, err

@@ -311,6 +311,9 @@ func TestTools(t *testing.T) {
 	}
 	agtp := table
 	agtp.Call = document.Call{Protocol: "agtp", URL: "agtp://a.example"}
+	if text := call.ToCurl(nil); text != "# no operation was found\n" {
+		t.Errorf("without operations: %q", text)
+	}
 	lines := call.ToCurl(call.Tools([]call.ToolSource{{Host: "a.example", Operation: table}, {Host: "b.example", Operation: agtp}}))
 	if strings.Count(lines, "\n") != 2 || !strings.Contains(lines, "\n# omitted: 1 ") {
 		t.Errorf("got %s", lines)

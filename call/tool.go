@@ -336,8 +336,11 @@ func ToFunctions(tools []Tool, next string) Functions {
 
 // ToCurl writes tools as lines for curl, one an operation. The last lines, which a
 // shell takes for comments, explain the HTTP binding of AGIS if a line uses it, and
-// count the operations that curl cannot call.
+// count the operations that curl cannot call. Without operations a comment says so.
 func ToCurl(tools []Tool) string {
+	if len(tools) == 0 {
+		return "# no operation was found\n"
+	}
 	var b strings.Builder
 	without, bound := 0, false
 	for _, t := range tools {

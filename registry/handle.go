@@ -62,6 +62,23 @@ func (r *Registry) loadHandle(ctx context.Context, handle string) (handleHolder,
 	return h, record.Seq, nil
 }
 
+// HandlesWithPrefix returns up to limit handles that agents hold and that begin with prefix, in order.
+func (r *Registry) HandlesWithPrefix(ctx context.Context, prefix string, limit int) ([]string, error) {
+	var handles []string
+	for record, err := range store.Readable(r.store.List(ctx, store.HandleKey(prefix), "")) {
+		if err != nil {
+			return nil, fmt.Errorf("list handles: %w", err)
+		}
+		if strings.Contains(string(record.Value), " until ") {
+			continue // released
+		}
+		if handles = append(handles, strings.TrimPrefix(record.Key, store.HandlePrefix)); len(handles) == limit {
+			break
+		}
+	}
+	return handles, nil
+}
+
 // handleWrites returns the writes that release the handle that the agent held and claim the one that it
 // has now, and notes the claim in the agent. The error is a [*HandleTakenError] if the handle is not
 // available, and a [*Refusal] with [ErrTooMany] if the agent has claimed too many.

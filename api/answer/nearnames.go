@@ -7,6 +7,7 @@ import (
 
 	"gazetteer/index"
 	"gazetteer/index/query"
+	"gazetteer/protocol/did"
 	"gazetteer/protocol/english"
 )
 
@@ -40,6 +41,23 @@ func NearHosts(ctx context.Context, names Suggester, host string) []string {
 		}
 	}
 	return nil
+}
+
+// maxComparedHandles is how many handles are compared with an unknown one.
+const maxComparedHandles = 1000
+
+// NearHandles returns up to three handles that an unknown one may mean: those that begin with the same
+// two letters and are spelled alike, or begin as it does.
+func (a *Answers) NearHandles(ctx context.Context, name string) ([]string, error) {
+	handle, err := did.FoldHandle(strings.TrimPrefix(name, "@"))
+	if err != nil || len(handle) < 3 {
+		return nil, nil // it can be none
+	}
+	handles, err := a.Registry.HandlesWithPrefix(ctx, handle[:2], maxComparedHandles)
+	if err != nil {
+		return nil, err
+	}
+	return NearNames(handle, handle, handles), nil
 }
 
 // NearNamespaces returns the namespaces that an unknown one may mean: those that look like it, and

@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -212,14 +213,14 @@ func unknownArgument(name string, schema *jsonschema.Schema) error {
 	return badArgument(detail, schema)
 }
 
-// suggestTool is the middleware that adds to the error for an unknown tool which ones were perhaps
-// meant.
+// suggestTool is the middleware that adds to the error for an unknown tool which one was perhaps
+// meant, or the names of all.
 func (s *Server) suggestTool(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
 		if call, ok := r.(*mcp.CallToolRequest); ok && s.tools[call.Params.Name] == nil {
-			if question := nearest.Question(call.Params.Name, slices.Sorted(maps.Keys(s.tools))); question != "" {
-				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown tool %q: %s", cleanText(call.Params.Name, 100), question)}
-			}
+			names := slices.Sorted(maps.Keys(s.tools))
+			advice := cmp.Or(nearest.Question(call.Params.Name, names), "the tools are "+strings.Join(names, ", "))
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown tool %q: %s", cleanText(call.Params.Name, 100), advice)}
 		}
 		return next(ctx, method, r)
 	}

@@ -114,7 +114,9 @@ type answerWriter struct {
 
 // Write writes whole messages: the transport hands over one at a time.
 func (w *answerWriter) Write(p []byte) (int, error) {
-	n, err := w.writeLocked(p)
+	if _, err := w.writeLocked(mcphttp.RewordError(p)); err != nil {
+		return 0, err
+	}
 	var m struct {
 		ID     json.RawMessage `json:"id"`
 		Method string          `json:"method"`
@@ -126,7 +128,7 @@ func (w *answerWriter) Write(p []byte) (int, error) {
 		default:
 		}
 	}
-	return n, err
+	return len(p), nil
 }
 
 // writeLocked writes messages without counting them.

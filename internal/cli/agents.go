@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"net/http"
 	"net/url"
 	"strings"
 
@@ -22,17 +23,36 @@ func (a *App) ExplainUnknownAgent(ctx context.Context, c *Client, name string, e
 
 // SuggestAgents returns a line with up to three agents whose record contains a word, "" for none.
 func SuggestAgents(ctx context.Context, c *Client, word string) string {
+	word = strings.TrimPrefix(word, "@")
 	var page air.AgentList
-	query := url.Values{"q": {strings.TrimPrefix(word, "@")}, "limit": {"3"}}
+	query := url.Values{"q": {word}, "limit": {"3"}}
 	if _, err := c.GetJSON(ctx, "/api/v1/agents?"+query.Encode(), &page); err != nil {
 		return ""
+	}
+	if len(page.Agents) == 0 {
+		return suggestHandle(ctx, c, word)
 	}
 	var found []string
 	for _, g := range page.Agents {
 		found = append(found, format.Visible(page.Name(g.AirID))+" ("+format.Visible(g.Name)+")")
 	}
-	if found == nil {
+	return "\nDid you mean " + strings.Join(found, " or ") + "?"
+}
+
+// suggestHandle returns a line with the handles that are spelled like an unknown one, "" for none.
+func suggestHandle(ctx context.Context, c *Client, handle string) string {
+	if strings.Contains(handle, ":") {
+		return "" // a DID
+	}
+	var unknown struct {
+		Alternatives []string `json:"alternatives"`
+	}
+	path := "/api/v1/resolve?" + url.Values{"name": {handle}}.Encode()
+	if _, err := c.GetJSON(ctx, path, &unknown, http.StatusNotFound); err != nil || len(unknown.Alternatives) == 0 {
 		return ""
 	}
-	return "\nDid you mean " + strings.Join(found, " or ") + "?"
+	for i, name := range unknown.Alternatives {
+		unknown.Alternatives[i] = format.Visible(name)
+	}
+	return "\nDid you mean " + strings.Join(unknown.Alternatives, " or ") + "?"
 }

@@ -2,7 +2,9 @@ package mcphttp
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -29,8 +31,34 @@ func refuseMethod(body []byte, sessionless bool) *Refusal {
 	if request.IsCall() {
 		refusal.id = request.ID.Raw()
 	}
-	methods := serverMethods[sessionless]
-	advice := cmp.Or(nearest.Question(request.Method, methods), "its methods are "+strings.Join(methods, ", "))
-	refusal.message = fmt.Sprintf("this server has no method %.60q: %s", request.Method, advice)
+	refusal.message = unknownMethod(request.Method, serverMethods[sessionless])
 	return refusal
+}
+
+// unknownMethod returns the message for a method that is none of the methods.
+func unknownMethod(method string, methods []string) string {
+	advice := cmp.Or(nearest.Question(method, methods), "its methods are "+strings.Join(methods, ", "))
+	return fmt.Sprintf("this server has no method %.60q: %s", method, advice)
+}
+
+// RewordError returns an answer of the library in our words if it is the error for an unknown method in
+// a session; otherwise the answer as it is.
+func RewordError(answer []byte) []byte {
+	var m struct {
+		ID    json.RawMessage `json:"id"`
+		Error struct {
+			Code    int64  `json:"code"`
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	if json.Unmarshal(answer, &m) != nil || m.Error.Code != jsonrpc.CodeMethodNotFound {
+		return answer
+	}
+	_, quoted, _ := strings.Cut(m.Error.Message, ": ")
+	method, err := strconv.Unquote(quoted)
+	if err != nil {
+		return answer
+	}
+	refusal := Refusal{id: m.ID, code: m.Error.Code, message: unknownMethod(method, serverMethods[false])}
+	return append(refusal.JSON(), '\n')
 }
