@@ -26,16 +26,14 @@ type SoonError struct {
 }
 
 func (e *SoonError) Error() string {
-	n, unit := e.Wait, "seconds"
+	unit, name := time.Second, "seconds"
 	switch {
 	case e.Wait > 2*time.Hour:
-		n, unit = (e.Wait+time.Hour-1)/time.Hour, "hours"
+		unit, name = time.Hour, "hours"
 	case e.Wait > 2*time.Minute:
-		n, unit = (e.Wait+time.Minute-1)/time.Minute, "minutes"
-	default:
-		n = (e.Wait + time.Second - 1) / time.Second
+		unit, name = time.Minute, "minutes"
 	}
-	return fmt.Sprintf("the host %s can be visited again in %d %s: %s", e.Host, n, unit, e.Why)
+	return fmt.Sprintf("the host %s can be visited again in %d %s: %s", e.Host, (e.Wait+unit-1)/unit, name, e.Why)
 }
 
 // A Requester is the party that requests a new visit to a host.
