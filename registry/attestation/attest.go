@@ -246,7 +246,8 @@ func (g *Graph) relatedRoots(a registry.Agent) []string {
 }
 
 // checkIndependence refuses an attester that shares a registrable domain with the subject or with
-// another attester.
+// another attester, and a signed text that was stored before: who knows the attester's secret but not
+// its key could store a revoked one again.
 func (g *Graph) checkIndependence(c *registry.Change, a registry.Attestation, about []registry.Attestation) error {
 	if slices.Contains(g.relatedRoots(c.Agent), a.Root) {
 		return &registry.Refusal{Kind: registry.ErrState, Code: "attester-shared-root", Message: "Lock 2: attester shares a registrable domain with the subject", Got: a.Root,
@@ -255,6 +256,10 @@ func (g *Graph) checkIndependence(c *registry.Change, a registry.Attestation, ab
 	active := 0
 	for _, old := range about {
 		if !old.Revoked.IsZero() {
+			if old.Payload == a.Payload {
+				return &registry.Refusal{Kind: registry.ErrState, Code: "attestation-repeated", Message: "this signed attestation was stored before and is revoked",
+					Help: "sign a new one, with the present time as signed_at", Details: registry.Details{Attestation: old.N}}
+			}
 			continue
 		}
 		active++

@@ -126,6 +126,8 @@ func TestAttestationWeightsMatchReference(t *testing.T) {
 	}
 	_, _, err = r.RevokeAttestation(t.Context(), alice.AirID, 1, registry.Credentials{Secret: secret1})
 	refusal(t, err, "attestation-revoked")
+	_, _, err = r.Attest(t.Context(), alice.AirID, signAttestation(t, alice.AirID, first, 1, "identity_verification", c.Now()), registry.Credentials{Secret: secret1})
+	refusal(t, err, "attestation-repeated")
 	_, _, err = r.RevokeAttestation(t.Context(), alice.AirID, 999, registry.Credentials{Secret: secret1})
 	refusal(t, err, "attestation-unknown")
 	_, _, err = r.RevokeAttestation(t.Context(), first.AirID, 2, registry.Credentials{Secret: secret2})
