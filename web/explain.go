@@ -2,6 +2,7 @@ package web
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"gazetteer/api/answer"
@@ -106,7 +107,12 @@ func (p *Pages) explanationOf(e answer.Explanation) explanationView {
 	}
 	if !e.Listed {
 		for _, s := range e.States {
-			v.Reasons = append(v.Reasons, s.Evidence...)
+			for _, evidence := range s.Evidence {
+				// A name that does not resolve fails every request with the same words.
+				if !slices.ContainsFunc(v.Reasons, func(r conformance.Evidence) bool { return r.Code == evidence.Code && r.Text == evidence.Text }) {
+					v.Reasons = append(v.Reasons, evidence)
+				}
+			}
 		}
 		v.Reasons = v.Reasons[:min(len(v.Reasons), 3)]
 	}

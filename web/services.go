@@ -471,6 +471,8 @@ func (p *Pages) stateOf(s answer.State) stateView {
 // robotsVerdict describes the permissions in robots.txt, and the disallowed paths.
 func robotsVerdict(r answer.RobotsView) (verdict string, closed []string) {
 	switch {
+	case slices.Contains(r.Disallowed, "*") && r.Status != http.StatusOK:
+		return "It could not be read, so the host is not visited", nil
 	case slices.Contains(r.Disallowed, "*"):
 		return "It forbids this crawler to visit, and the crawler obeys", nil
 	case len(r.Disallowed) > 0:

@@ -42,6 +42,7 @@ type validateView struct {
 	Tried         bool     // a repair was asked for
 	Repairable    int      // findings of the text that can be repaired
 	Share         string   // address that shows the same result, "" if the text is too long
+	Submit        string   // host of a fetched, valid document, which can be added to the index
 	// Trouble is the reason why nothing could be checked, Help the next step.
 	Trouble, Help string
 	Results       []resultView
@@ -187,8 +188,19 @@ func (p *Pages) checkText(c *gin.Context, v validateView, s answer.ValidationReq
 		}
 	default:
 		v.Share = "/validate?" + url.Values{"url": {v.Address}}.Encode()
+		v.Submit = hostOfValid(results)
 	}
 	return formView(http.StatusOK, v), nil
+}
+
+// hostOfValid returns the host that served a valid document, "" if there is none.
+func hostOfValid(results []answer.ValidationResult) string {
+	for _, r := range results {
+		if address, err := url.Parse(r.Input); err == nil && r.Valid {
+			return address.Hostname()
+		}
+	}
+	return ""
 }
 
 // validateFormAgain shows the form again with the reason, where the reader can do
@@ -313,8 +325,10 @@ func resultOf(n int, j answer.ValidationResult) resultView {
 	if j.Kind.HasLevels() {
 		v.Level = fmt.Sprintf("Level %d", j.Level)
 	}
-	v.Facts = fmt.Sprintf("%s, about %s tokens for a model, %s without white space",
-		frame.FormatCount(j.Operations, "operation"), frame.FormatNumber(j.Tokens.Served), frame.FormatNumber(j.Tokens.Compact))
+	if len(j.Text) > 0 {
+		v.Facts = fmt.Sprintf("%s, about %s tokens for a model, %s without white space",
+			frame.FormatCount(j.Operations, "operation"), frame.FormatNumber(j.Tokens.Served), frame.FormatNumber(j.Tokens.Compact))
+	}
 	lines := strings.Split(strings.ToValidUTF8(string(j.Text), "�"), "\n")
 	if len(j.Text) == 0 {
 		lines = nil

@@ -44,7 +44,7 @@ var pathNumber = regexp.MustCompile(`#[0-9]+\z`)
 
 // rewordForCapability replaces OpenAPI terms in a review by those of AI Discovery.
 func rewordForCapability(message string) string {
-	return strings.Replace(pathNumber.ReplaceAllString(message, ""), "from the operationId", "from the capability id", 1)
+	return strings.NewReplacer("from the operationId", "from the capability id", "from the summary", "from the description").Replace(pathNumber.ReplaceAllString(message, ""))
 }
 
 type descriptionWriter struct{ doc *aidiscovery.Document }
@@ -56,6 +56,9 @@ func (s *descriptionWriter) writeDescription(o conversion.Options) *protocol.Nod
 	tree.Put(root, "info", tree.Object("title", s.doc.Service.Name, "description", s.doc.Service.Description))
 	if server := s.serviceAddress(o); server != "" {
 		tree.Put(root, "servers", tree.Array(tree.Object("url", server)))
+	}
+	if auth := s.doc.Auth; auth != nil && auth.Type != "" {
+		tree.Put(root, "components", tree.Object("securitySchemes", tree.Object("auth", tree.Object("type", auth.Type))))
 	}
 	paths := tree.Put(root, "paths", tree.Object())
 	for i, c := range s.doc.Capabilities {

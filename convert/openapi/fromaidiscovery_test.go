@@ -70,6 +70,9 @@ func TestSkeleton(t *testing.T) {
 	if marks := bytes.Count(out.Text, []byte("# REVIEW: ")); marks != len(out.Reviews) || marks < 12 {
 		t.Errorf("%d marks for %d reviews", marks, len(out.Reviews))
 	}
+	if bytes.Contains(out.Text, []byte("does not say how callers authenticate")) || !bytes.Contains(out.Text, []byte("how callers authenticate is left out")) {
+		t.Error("the document names bearer tokens, and the review must say that they are left out")
+	}
 }
 
 // TestParamSchema checks that constraints become keywords if they fit the type, and stay text

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"gazetteer/document"
 	"gazetteer/lint"
 	"gazetteer/protocol"
 )
@@ -397,7 +398,11 @@ func (t textWriter) writeVerdict(r Report) {
 		fmt.Fprintf(t, ", level %d", r.Level)
 	}
 	if r.Operations > 0 {
-		fmt.Fprintf(t, ", %s", Plural(r.Operations, "operation"))
+		what := "operation"
+		if r.Kind == document.AGISSummary {
+			what = "verb" // it names the verbs of the operations, each once
+		}
+		fmt.Fprintf(t, ", %s", Plural(r.Operations, what))
 	}
 	if r.Tokens.Served > 0 && r.Kind != "" {
 		fmt.Fprintf(t, ", about %d tokens", r.Tokens.Served)

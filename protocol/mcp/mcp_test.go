@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -117,6 +118,9 @@ func TestMCPToAGISVectors(t *testing.T) {
 	for _, c := range readVectors(t).FromMCP {
 		t.Run(c.ID, func(t *testing.T) {
 			out, err := ToAGIS(fmt.Appendf(nil, `{"tools":[%s]}`, c.Tool), conversion.Options{Name: "S", URL: "https://s.example"})
+			if bytes.Contains(out.Text, []byte("a list of tools has no address")) {
+				t.Error("the address was given, and a review says that there is none")
+			}
 			var tool struct{ Name string }
 			if json.Unmarshal(c.Tool, &tool) != nil {
 				t.Fatal("the case is broken")

@@ -236,10 +236,11 @@ func (b *documentBuilder) writeTree() *protocol.Node {
 	if n := tree.Put(root, "service", tree.String(name)); guessed {
 		b.notes.Add(n, "a list of tools has no name; name the service")
 	}
+	why := "from the address of the service; AGTP may be served elsewhere"
 	if host == "" {
-		host = conversion.NamespaceOf(name) + ".example"
+		host, why = conversion.NamespaceOf(name)+".example", "a list of tools has no address; write the host of the service"
 	}
-	b.notes.Add(tree.Put(root, "agtp", tree.String("agtp://"+host)), "a list of tools has no address; write the host of the service")
+	b.notes.Add(tree.Put(root, "agtp", tree.String("agtp://"+host)), why)
 	b.notes.Add(tree.Put(root, "description", tree.String("Operations of "+name)), "say in a sentence what the service is for")
 	b.notes.Add(tree.Put(root, "version", tree.String("1.0.0")), "a list of tools has no version")
 	vocabulary := tree.Put(root, "vocabulary", tree.Object())
