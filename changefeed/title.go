@@ -140,7 +140,7 @@ var changeTexts = map[diff.Kind]string{
 	diff.ServiceIdentityChanged: "{} has another identity",
 	diff.OperationRemoved:       "{} was removed",
 	diff.OperationRenamed:       "{} has a new name",
-	diff.EndpointChanged:        "{} has a new address",
+	diff.EndpointChanged:        "{} is called with another method or address",
 	diff.ParameterRequiredAdded: "{} requires one more parameter",
 	diff.ParameterRemoved:       "{} has one parameter fewer",
 	diff.ParameterTypeChanged:   "{} accepts other values of a parameter",

@@ -60,7 +60,7 @@ func ExampleCheck_print() {
 	//   = rule: wk-required, AGIS §11.1 (the draft requires it)
 	//   = help: put it in quotes
 	//
-	// agis.json: not valid; AGIS summary, 1 operation, about 38 tokens (35 without white space); 1 error, 1 note
+	// agis.json: not valid; AGIS summary, 1 verb, about 38 tokens (35 without white space); 1 error, 1 note
 }
 
 // Accept the findings of today and fail on new ones only.

@@ -71,8 +71,12 @@ func (p *Pages) visitOf(e crawler.CrawlLogEntry) visitView {
 		if r.Status > 0 {
 			status = fmt.Sprintf("HTTP %d", r.Status)
 		}
+		why := r.Why
+		if why == e.Why {
+			why = "" // the line above the requests says it
+		}
 		v.Requests = append(v.Requests, requestView{
-			URL: r.URL, Status: status, Why: r.Why, What: frame.FormatCount(int(r.WireBytes), "byte") + " in " + frame.FormatNumber(int(r.Took)) + " ms",
+			URL: r.URL, Status: status, Why: why, What: frame.FormatCount(int(r.WireBytes), "byte") + " in " + frame.FormatNumber(int(r.Took)) + " ms",
 		})
 	}
 	return v

@@ -34,7 +34,7 @@ func (h *Server) openRegistry(ctx context.Context, e Environment, relayKey ed255
 	if err != nil {
 		return err
 	}
-	web := &recordingClient{client, h.recorder, "an agent's DID document, domain or inbox was looked at"}
+	web := &recordingClient{client, h.recorder, "an agent's DID document, domain or inbox was checked"}
 	bases, err := parseRegistries(c.RemoteRegistries)
 	if err != nil {
 		return err

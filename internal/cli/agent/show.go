@@ -215,7 +215,7 @@ func signalText(now time.Time, s evidence.Signal) string {
 	if s.Detail != "" {
 		text += ", " + s.Detail
 	}
-	if s.Source != "" && s.Source != s.What && !strings.HasPrefix(s.Source, "/api/v1/agents/") { // the registry itself says the rest
+	if s.Source != "" && s.Source != s.What && !strings.Contains(s.Detail, s.Source) && !strings.HasPrefix(s.Source, "/api/v1/agents/") { // the registry itself says the rest
 		text += ", from " + s.Source
 	}
 	if !s.Date.IsZero() {

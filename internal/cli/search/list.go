@@ -302,7 +302,7 @@ func (a *verbs) showService(ctx context.Context, c *cli.Client, host string) err
 		}
 	}
 	a.printRows(rows)
-	a.PrintNextSteps("More:", a.FormatCommand("search --long host:"+s.Host), a.FormatCommand("explain "+s.Host))
+	a.PrintNextSteps("More:", a.FormatCommand("search --long host:"+s.Host), a.FormatCommand("find host:"+s.Host), a.FormatCommand("explain "+s.Host))
 	return nil
 }
 
