@@ -266,6 +266,32 @@ var fieldLabels = map[string]string{
 	entry.HeldField.String(): "its data",
 }
 
+// repeats reports whether a match of an expression, such as "rent a car", found only what another match
+// already names.
+func (w *Why) repeats(expression *Match) bool {
+	if !strings.Contains(expression.Term, " ") {
+		return false
+	}
+	for i := range w.Matched {
+		o := &w.Matched[i]
+		if !strings.Contains(o.Term, " ") && (strings.EqualFold(o.Text, expression.Text) || strings.EqualFold(o.Term, expression.Text)) {
+			return true
+		}
+	}
+	return false
+}
+
+// read reports whether a word that was not found as it is was read as something that was found: itself,
+// as "tomorrow" of a forecast, or as part of an expression.
+func (w *Why) read(word string) bool {
+	for i := range w.Matched {
+		if term := w.Matched[i].Term; term == word || strings.Contains(term, " ") && slices.Contains(strings.Fields(term), word) {
+			return true
+		}
+	}
+	return false
+}
+
 // String says in one line why a hit matches, such as "book in its name; table (tables) in its name;
 // not found: friday". It contains words of strangers.
 func (w Why) String() string { return string(w.AppendText(nil)) }
@@ -289,7 +315,7 @@ func (w *Why) AppendText(to []byte) []byte {
 	}
 	for i := range w.Matched {
 		m := &w.Matched[i]
-		if slices.ContainsFunc(w.Matched[:i], func(o Match) bool { return o.Term == m.Term }) {
+		if slices.ContainsFunc(w.Matched[:i], func(o Match) bool { return o.Term == m.Term }) || w.repeats(m) {
 			continue // the first field is the most significant one
 		}
 		field := cmp.Or(fieldLabels[m.Field], m.Field)
@@ -299,11 +325,16 @@ func (w *Why) AppendText(to []byte) []byte {
 			next(m.Term, " in ", field)
 		}
 	}
-	for i, missing := range w.Missing {
-		if i == 0 {
-			next("not found: ", missing)
+	before := "not found: "
+	for _, missing := range w.Missing {
+		if w.read(missing) {
+			continue
+		}
+		if before != ", " {
+			next(before, missing)
+			before = ", "
 		} else {
-			to = append(append(to, ", "...), missing...)
+			to = append(append(to, before...), missing...)
 		}
 	}
 	if len(to) == begin {

@@ -119,6 +119,26 @@ func TestWhyListsMatchesAndMisses(t *testing.T) {
 	}
 }
 
+// TestReasonOfExpressions checks that the reason of a hit names nothing twice, and no word as missing that
+// was read as another one.
+func TestReasonOfExpressions(t *testing.T) {
+	for _, test := range []struct {
+		why  Why
+		want string
+	}{
+		{Why{Matched: []Match{{Term: "rent", Field: "act", Text: "RENT"}, {Term: "car", Field: "act", Text: "car"}, {Term: "rent a car", Field: "act", Text: "car"}}, Missing: []string{"lisbon"}},
+			"rent in its name; car in its name; not found: lisbon"},
+		{Why{Matched: []Match{{Term: "send", Field: "act", Text: "SEND"}, {Term: "send a package to", Field: "act", Text: "parcel"}}, Missing: []string{"package", "berlin", "monday"}},
+			"send in its name; send a package to (parcel) in its name; not found: berlin, monday"},
+		{Why{Matched: []Match{{Term: "tomorrow", Field: "act", Text: "forecast"}}, Missing: []string{"tomorrow"}}, "tomorrow (forecast) in its name"},
+		{Why{}, "passes the filters"},
+	} {
+		if got := test.why.String(); got != test.want {
+			t.Errorf("got  %s\nwant %s", got, test.want)
+		}
+	}
+}
+
 func TestFilters(t *testing.T) {
 	bistro := agis("bistro.test", "BOOK /table: Reserves a table", "CANCEL /table: Cancels a reservation")
 	bistro.Service.Namespace = "Dining.Paris"

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -217,12 +218,14 @@ func unknownArgument(name string, schema *jsonschema.Schema) error {
 // meant, or the names of all.
 func (s *Server) suggestTool(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
-		if call, ok := r.(*mcp.CallToolRequest); ok && s.tools[call.Params.Name] == nil {
-			names := slices.Sorted(maps.Keys(s.tools))
-			advice := cmp.Or(nearest.Question(call.Params.Name, names), "the tools are "+strings.Join(names, ", "))
-			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown tool %q: %s", cleanText(call.Params.Name, 100), advice)}
+		result, err := next(ctx, method, r)
+		call, ok := r.(*mcp.CallToolRequest)
+		if refused, known := errors.AsType[*jsonrpc.Error](err); !ok || !known || refused.Code != jsonrpc.CodeInvalidParams || s.tools[call.Params.Name] != nil {
+			return result, err
 		}
-		return next(ctx, method, r)
+		names := slices.Sorted(maps.Keys(s.tools))
+		advice := cmp.Or(nearest.Question(call.Params.Name, names), "the tools are "+strings.Join(names, ", "))
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown tool %q: %s", cleanText(call.Params.Name, 100), advice)}
 	}
 }
 
