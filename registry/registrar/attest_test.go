@@ -236,6 +236,33 @@ func TestRefusedAttestations(t *testing.T) {
 	refusal(t, err, "attester-not-eligible")
 }
 
+// TestRevokedAttestationIsNotRestored checks that the same signed attestation is refused after its
+// revocation, also by a registry that was started anew, and that one signed later is stored.
+func TestRevokedAttestationIsNotRestored(t *testing.T) {
+	c, d, store := newClock(), documents{}, openStore(t)
+	r := open(t, registrar.Options{Store: store, Now: c.Now, Resolver: d})
+	attester, secret := d.owner(t, r, "one.example", 1)
+	c.Advance(40 * 24 * time.Hour)
+	alice, _ := register(t, r, someone(4))
+	signed := signAttestation(t, alice.AirID, attester, 1, "dependency", c.Now())
+	owner := registry.Credentials{Secret: secret}
+	made, _, err := r.Attest(t.Context(), alice.AirID, signed, owner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := r.RevokeAttestation(t.Context(), alice.AirID, made.N, owner); err != nil {
+		t.Fatal(err)
+	}
+	c.Advance(59 * time.Minute)
+	for _, r := range []*registrar.Registrar{r, open(t, registrar.Options{Store: store, Now: c.Now, Resolver: d})} {
+		_, _, err := r.Attest(t.Context(), alice.AirID, signed, owner)
+		refusal(t, err, "attestation-repeated")
+	}
+	if _, _, err := r.Attest(t.Context(), alice.AirID, signAttestation(t, alice.AirID, attester, 1, "dependency", c.Now()), owner); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestReadAttestation(t *testing.T) {
 	good := `{"attester_air_id":"AIR-0000-0000-0000","attestation_type":"dependency","signed_at":"2026-01-01T00:00:00Z","statement":"","signature_multibase":"z1"}`
 	if q, err := airjson.ReadAttestation([]byte(good)); err != nil || q.Attester != "AIR-0000-0000-0000" || q.Signature != "z1" {
