@@ -25,6 +25,9 @@ type ConnectionRule struct {
 	// Idle is how many of them may wait for another request after an answer. Those take some 20 kB
 	// each, because net/http keeps their buffers.
 	Idle int
+	// Many is how many connections may be held before a quarter of Idle is the limit; 0 means any number.
+	// Most of such a crowd never sends a request, and the memory is for them.
+	Many int
 	// FirstByte is how long a new connection may stay silent; 5 seconds when 0. Until its first
 	// byte it takes some 4 kB.
 	FirstByte time.Duration
@@ -455,9 +458,17 @@ func (p *ConnectionPool) leavePhase(c *limitedConn) {
 	}
 }
 
-// enterPhase moves a connection to a phase. It returns the idle connection for which there is no
-// room any more, or nil.
-func (p *ConnectionPool) enterPhase(c *limitedConn, phase int) *limitedConn {
+// maxIdle returns how many connections may be idle now; p.mu is held.
+func (p *ConnectionPool) maxIdle() int {
+	if p.rule.Many > 0 && p.open > p.rule.Many {
+		return p.rule.Idle / 4
+	}
+	return p.rule.Idle
+}
+
+// enterPhase moves a connection to a phase. It returns the idle connections for which there is no
+// room any more: at most two, so that a smaller limit takes effect without a pause.
+func (p *ConnectionPool) enterPhase(c *limitedConn, phase int) (evicted []*limitedConn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if c.phase == phaseClosed || c.phase == phase {
@@ -470,12 +481,12 @@ func (p *ConnectionPool) enterPhase(c *limitedConn, phase int) *limitedConn {
 		return nil
 	}
 	c.waits = p.idle.PushBack(c)
-	if p.idle.Len() <= p.rule.Idle {
-		return nil
+	for len(evicted) < 2 && p.idle.Len() > p.maxIdle() {
+		oldest := p.idle.Front().Value.(*limitedConn)
+		p.evictConnection(oldest)
+		evicted = append(evicted, oldest)
 	}
-	oldest := p.idle.Front().Value.(*limitedConn)
-	p.evictConnection(oldest)
-	return oldest
+	return evicted
 }
 
 // ConnState follows what net/http does with a connection; see [http.Server].
@@ -489,7 +500,9 @@ func (l *ConnectionListener) ConnState(conn net.Conn, state http.ConnState) {
 	case http.StateNew, http.StateActive, http.StateHijacked:
 		l.pool.enterPhase(c, phaseActive)
 	case http.StateIdle:
-		l.pool.enterPhase(c, phaseIdle).resetConnection()
+		for _, oldest := range l.pool.enterPhase(c, phaseIdle) {
+			oldest.resetConnection()
+		}
 	}
 }
 

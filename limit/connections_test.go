@@ -318,6 +318,31 @@ func TestSilentConnections(t *testing.T) {
 	})
 }
 
+// TestIdleConnectionsOfManyGoFirst checks that only a quarter of the idle connections may wait while many
+// connections are open.
+func TestIdleConnectionsOfManyGoFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, pool := serve(t, limit.ConnectionRule{All: 100, Each: 100, Wide: 100, Idle: 8, Many: 20, FirstByte: time.Minute})
+		for range 8 {
+			c.connect("192.0.2.1", quickRequest)
+		}
+		for range 12 {
+			c.connect("192.0.2.1", "")
+		}
+		if s := pool.Stats(); s.Open != 20 || s.Dropped != 0 {
+			t.Fatalf("%+v of as many as may be", s)
+		}
+		// Of the idle ones, the oldest go until two are left.
+		for i, want := range []int{20, 20, 20, 20, 20, 20, 21, 22} {
+			c.connect("192.0.2.1", "")
+			c.connect("192.0.2.1", quickRequest)
+			if s := pool.Stats(); s.Open != want {
+				t.Errorf("%d connections are open after %d answers, want %d", s.Open, i+1, want)
+			}
+		}
+	})
+}
+
 // TestAcceptWithoutDescriptors checks that a process without descriptors pauses, closes a waiting
 // connection, and continues.
 func TestAcceptWithoutDescriptors(t *testing.T) {

@@ -13,6 +13,8 @@ const (
 	maxConnections = 16_384
 	// maxIdleConnections bounds the connections that wait for another request after an answer.
 	maxIdleConnections = 1024
+	// manyConnections is the number of connections above which only a quarter of maxIdleConnections may wait.
+	manyConnections = 4096
 	// maxOperatorConnections bounds the connections of the socket, of the metrics address and of
 	// the operator's address, each on its own.
 	maxOperatorConnections = 256
@@ -40,7 +42,7 @@ func publicConnections(c config.Config) limit.ConnectionRule {
 	if each <= 0 {
 		each = all
 	}
-	rule := limit.ConnectionRule{All: all, Each: min(each, all), Wide: min(wideConnectionFactor*each, all), Idle: min(maxIdleConnections, all)}
+	rule := limit.ConnectionRule{All: all, Each: min(each, all), Wide: min(wideConnectionFactor*each, all), Idle: min(maxIdleConnections, all), Many: manyConnections}
 	for _, text := range c.API.TrustedProxies {
 		if p, err := netip.ParsePrefix(text); err == nil {
 			rule.Proxies = append(rule.Proxies, p)
