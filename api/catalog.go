@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/url"
@@ -138,9 +139,8 @@ type Intent struct {
 
 func (a *API) getVerb(ctx context.Context, in *verbInput) (*route.Output[VerbPage], error) {
 	count, family, err := a.Answers.Verb(ctx, in.Verb)
-	if errors.Is(err, answer.ErrNoVerb) && len(family) > 0 {
-		return nil, route.NewProblem(route.NoVerb, "no operation bears this verb",
-			"offered and related to it are "+joinRelatives(family)).WithCause(err)
+	if errors.Is(err, answer.ErrNoVerb) {
+		return nil, a.verbProblem(ctx, in.Verb, family, err)
 	}
 	if err != nil {
 		return nil, err
@@ -154,6 +154,20 @@ func (a *API) getVerb(ctx context.Context, in *verbInput) (*route.Output[VerbPag
 	out := route.JSON(VerbPage{VerbCount: count, Family: family, OperationPage: page, Intents: listIntents(page.Hits)})
 	out.Link = link
 	return out, nil
+}
+
+// verbProblem suggests alternatives to a verb that nobody offers.
+func (a *API) verbProblem(ctx context.Context, verb string, family []answer.Relative, cause error) error {
+	near, err := a.Answers.NearVerbs(ctx, strings.ToUpper(verb))
+	if err != nil {
+		return err
+	}
+	problem := route.ProblemFor(cause)
+	if len(family) > 0 {
+		problem = route.NewProblem(route.NoVerb, "no operation bears this verb",
+			"offered and related to it are "+joinRelatives(family)).WithCause(cause)
+	}
+	return problem.WithAlternatives(near)
 }
 
 // joinRelatives formats verbs for a person.
@@ -232,6 +246,10 @@ type NamespacePage struct {
 
 func (a *API) getNamespace(ctx context.Context, in *namespaceInput) (*route.Output[NamespacePage], error) {
 	n, err := a.Answers.Namespace(ctx, in.NS)
+	if errors.Is(err, answer.ErrNoNamespace) {
+		alike, nearErr := a.Answers.NearNamespaces(ctx, strings.ToLower(strings.TrimSpace(in.NS)))
+		return nil, cmp.Or(nearErr, error(route.ProblemFor(err).WithAlternatives(alike)))
+	}
 	if err != nil {
 		return nil, err
 	}

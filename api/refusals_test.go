@@ -171,10 +171,29 @@ func TestRefusals(t *testing.T) {
 		"/api/v1/services/ristornte.example":     "ristorante.example",
 		"/api/v1/resolve?name=ristornte.BOOK":    "ristorante",
 		"/api/v1/resolve?name=ristorante.BOOKIE": "BOOK",
+		"/api/v1/verbs/BOKK":                     "BOOK",
+		"/api/v1/verbs/SING":                     "",
+		"/api/v1/namespaces/ristornte":           "ristorante",
 		"/api/v1/services/unknown.example":       "",
 	} {
 		if p := h.get(path, 404).problem(t); want == "" && p.Alternatives != nil || want != "" && !slices.Contains(p.Alternatives, want) {
 			t.Errorf("%s: the alternatives are %q, want %q", path, p.Alternatives, want)
+		}
+	}
+}
+
+// TestNearValues checks that the help for a misspelled value names the one that exists.
+func TestNearValues(t *testing.T) {
+	h := newTestServer(t, options{})
+	h.publishSamples()
+	for path, want := range map[string]string{
+		"/api/v1/search?q=book&fields=host,wy":         "did you mean why? ",
+		"/api/v1/search?q=book+effect:reversable":      "did you mean reversible? ",
+		"/api/v1/orchestrate?q=book&require=domian":    "did you mean domain? ",
+		"/api/v1/orchestrate?q=book&require=something": "write one or more of ",
+	} {
+		if p := h.get(path, 400).problem(t); !strings.HasPrefix(p.Help, want) {
+			t.Errorf("%s: help is %q, want %q first", path, p.Help, want)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"gazetteer/api/answer"
 	"gazetteer/api/route"
 	"gazetteer/index"
+	"gazetteer/protocol/english"
 )
 
 // A result of a search has three forms: the short one ([answer.ShortHit]), which is the default; the
@@ -48,7 +49,7 @@ func readHitForm(lists []string, explain bool) (hitForm, error) {
 			case slices.Contains(known, name):
 				form.members = append(form.members, name)
 			default:
-				return form, route.NewProblem(route.BadParameter, fmt.Sprintf("a result has no field %.40q", name), "the fields are "+route.JoinWords(known)+", and all").
+				return form, route.NewProblem(route.BadParameter, fmt.Sprintf("a result has no field %.40q", name), english.DidYouMean(name, known)+"the fields are "+route.JoinWords(known)+", and all").
 					WithLocation(route.Location{Parameter: "fields"}).WithValueIndex(i)
 			}
 		}

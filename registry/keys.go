@@ -265,7 +265,7 @@ func (c *Change) requestRecovery(ctx context.Context, x Recovery) error {
 		return c.withdrawRecovery(authority)
 	}
 	if c.Agent.Recovery != nil {
-		return &Refusal{Kind: ErrState, Code: "recovery-pending", Message: "a recovery is under way already", Help: "withdraw it first"}
+		return &Refusal{Kind: ErrState, Code: "recovery-pending", Message: "a recovery is under way already", Help: "withdraw it first, with the recovery key: gazetteer agent recover --withdraw"}
 	}
 	next, err := did.ParseMultikey(x.To)
 	if err != nil {

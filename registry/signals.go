@@ -9,6 +9,7 @@ import (
 
 	"gazetteer/protocol"
 	"gazetteer/protocol/did"
+	"gazetteer/protocol/english"
 )
 
 // The signals that evidence is made of, and that a caller can require.
@@ -55,7 +56,7 @@ func ParseRequire(text string) ([]string, error) {
 		}
 		if !slices.Contains(requirableSignals, name) {
 			return nil, &Error{Field: "require", Code: "value", Message: fmt.Sprintf("%q is no evidence that can be required", protocol.ClipBytes(name, MaxQuoted)),
-				Help: "write one or more of " + strings.Join(requirableSignals, ", ") + ", with commas between"}
+				Help: english.DidYouMean(name, requirableSignals) + "write one or more of " + strings.Join(requirableSignals, ", ") + ", with commas between"}
 		}
 		if !slices.Contains(out, name) {
 			out = append(out, name)

@@ -83,6 +83,19 @@ func (a *Answers) NearNamespaces(ctx context.Context, namespace string) ([]strin
 	return alike, nil
 }
 
+// NearVerbs returns up to three verbs that an unknown one, in capitals, may mean.
+func (a *Answers) NearVerbs(ctx context.Context, verb string) ([]string, error) {
+	all, err := a.Verbs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	verbs := make([]string, len(all))
+	for i, v := range all {
+		verbs[i] = v.Verb
+	}
+	return NearNames(verb, verb, verbs), nil
+}
+
 // NearNames returns up to three of some names: the one that word probably misspells, then those that
 // begin with prefix, if that has at least three bytes.
 func NearNames(word, prefix string, names []string) []string {

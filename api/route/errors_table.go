@@ -170,7 +170,7 @@ var errorProblems = []errorProblem{
 		help:   "try again later",
 		retry:  30 * time.Second,
 	},
-	{is: registry.ErrHandleTaken, kind: conflict, help: "choose another username"},
+	{is: registry.ErrHandleTaken, kind: conflict, help: "choose another handle"},
 	{is: registry.ErrState, kind: contradiction},
 	{
 		is: registry.ErrNoAgent, kind: NoAgent,

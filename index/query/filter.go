@@ -159,7 +159,7 @@ func (f Filter) validateValue(value string) (message, help string) {
 	if f.Allowed == nil || slices.Contains(f.Allowed, positive) {
 		return "", ""
 	}
-	return fmt.Sprintf("%s: has no value %.40q", f.Key, value), "it is one of " + strings.Join(f.Allowed, ", ")
+	return fmt.Sprintf("%s: has no value %.40q", f.Key, value), english.DidYouMean(positive, f.Allowed) + "it is one of " + strings.Join(f.Allowed, ", ")
 }
 
 // Filtered reports whether the query has a filter.

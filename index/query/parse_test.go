@@ -114,6 +114,13 @@ func TestQueryErrorOffset(t *testing.T) {
 	}
 }
 
+func TestFilterValueNames(t *testing.T) {
+	_, err := Parse("book effect:reversable")
+	if bad, ok := errors.AsType[*Error](err); !ok || !strings.HasPrefix(bad.Help, "did you mean reversible? ") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // FuzzParseQuery checks that any text is parsed within the limits or refused with a place, and that
 // a search for it does not fail.
 func FuzzParseQuery(f *testing.F) {

@@ -206,7 +206,24 @@ func FlagError(c *cobra.Command, err error) error {
 		if letters := unknown.GetSpecifiedShortnames(); letters != "" {
 			return UsageError(c, "there is no flag -%s; a word that begins with - goes after --: %s -- -%s", name, c.CommandPath(), letters)
 		}
+		if sibling := siblingWithFlag(c, name); sibling != nil {
+			return UsageError(c, "there is no flag --%s here: %s has it", name, sibling.CommandPath())
+		}
 		return UsageError(c, "there is no flag --%s", name)
 	}
 	return UsageError(c, "%v", err)
+}
+
+// siblingWithFlag returns the first command beside c that has a flag of its own with this name, or
+// nil. The commands of the root are too different to be meant.
+func siblingWithFlag(c *cobra.Command, name string) *cobra.Command {
+	if c.Parent() == nil || !c.Parent().HasParent() {
+		return nil
+	}
+	for _, sibling := range c.Parent().Commands() {
+		if sibling != c && sibling.IsAvailableCommand() && sibling.LocalFlags().Lookup(name) != nil {
+			return sibling
+		}
+	}
+	return nil
 }
