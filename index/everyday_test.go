@@ -259,6 +259,33 @@ func TestActsOfRequests(t *testing.T) {
 	}
 }
 
+// TestErrands checks requests whose words no service uses.
+func TestErrands(t *testing.T) {
+	x, _ := indexed(t,
+		agis("bikes.test", "LIST /incidents: Lists stolen bikes and bike accidents", "RETRIEVE /bike-locations: Shows the locations of bikes"),
+		agis("repairs.test", "REQUEST /repair: Requests a repair"),
+		agis("staff.test", "LIST /payrolls: Shows payrolls", "RETRIEVE /employee/{id}: Shows an employee"),
+		agis("payments.test", "RETRIEVE /refund/{id}: Shows a refund of a customer", "CREATE /refund: Creates a refund for a customer"),
+		agis("dance.test", "BOOK /lesson: Books a lesson at the dance school"),
+		agis("scans.test", "CONVERT /advanced: Converts a picture to text with machine learning"),
+		agis("drive.test", "EMPTY /trash: Deletes all files in the trash"),
+		agis("waste.test", "RETRIEVE /waste-collection-dates: Says when the waste is collected"))
+	for asked, want := range map[string]string{
+		"get my bike fixed":                  "REQUEST /repair",
+		"have my bicycle fixed":              "REQUEST /repair",
+		"pay my employees":                   "LIST /payrolls",
+		"give the customer their money back": "CREATE /refund",
+		"I want to learn flamenco":           "BOOK /lesson",
+		"empty the trash":                    "EMPTY /trash",
+		"when do they collect the rubbish":   "RETRIEVE /waste-collection-dates",
+		"when is the garbage collected":      "RETRIEVE /waste-collection-dates",
+	} {
+		if hits := search(t, x, query.Query{Words: asked}).Hits; len(hits) == 0 || hits[0].Operation.ID != want {
+			t.Errorf("%q: %q, want %s", asked, named(Result{Hits: hits}), want)
+		}
+	}
+}
+
 // TestSeekingRequests checks that a request for who does something finds what does it.
 func TestSeekingRequests(t *testing.T) {
 	x, _ := indexed(t, append(everydayServices(),

@@ -10,9 +10,23 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/blevesearch/bleve/v2/index/scorch"
+
 	"gazetteer/index/query"
 	"gazetteer/internal/teststore"
 )
+
+// mergeSegments merges the segments of an index into one, so that nothing merges them later.
+func mergeSegments(t *testing.T, x *Index) {
+	t.Helper()
+	merger, ok := x.currentDirectory().Advanced.(*scorch.Scorch)
+	if !ok {
+		t.Fatalf("the index is no scorch index but %T", x.currentDirectory().Advanced)
+	}
+	if err := merger.ForceMerge(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+}
 
 // Stored embeddings give the same answers as computed ones, damaged ones are computed again, and
 // those of former segments are removed.
@@ -23,6 +37,7 @@ func TestStoredEmbeddings(t *testing.T) {
 	dir := t.TempDir()
 	x := openIndex(t, s, dir, io.Discard)
 	catchUpOnce(t, x, s)
+	mergeSegments(t, x)
 	answersOf := func() (answers []string) {
 		t.Helper()
 		for _, words := range []string{"list all open issues", "send a text message", "weather", "delete a user and create a team"} {
