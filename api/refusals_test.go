@@ -182,6 +182,14 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// TestHandleForAirID checks that a handle in the place of an AIR ID leads to the route that takes handles.
+func TestHandleForAirID(t *testing.T) {
+	h := newTestServer(t, options{})
+	if p := h.get("/api/v1/agents/concierge", 404).problem(t); p.Code != "no-agent" || !strings.Contains(p.Help, "GET /api/v1/resolve") {
+		t.Errorf("got %+v", p)
+	}
+}
+
 // TestNearValues checks that the help for a misspelled value names the one that exists.
 func TestNearValues(t *testing.T) {
 	h := newTestServer(t, options{})

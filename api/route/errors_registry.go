@@ -85,11 +85,18 @@ func fieldProblem(e *registry.Error) problemKind {
 	}
 }
 
-// WithAirID adds the requested AIR ID to the refusal of err, where the reference has it.
+// airIDRule is the rule that a malformed AIR ID breaks.
+const airIDRule = "air-id"
+
+// WithAirID adds the requested AIR ID to the refusal of err, where the reference has it. The help for
+// a malformed one names the route that takes the other names of an agent.
 func WithAirID(err error, airID string) error {
 	r := ProblemFor(err)
 	if s := r.Problem.Status; s == http.StatusNotFound || s == http.StatusGone {
 		r.Problem.AirID = answer.CleanText(airID, 60)
+	}
+	if r.Problem.Rule == airIDRule {
+		r.Problem.Help += "; GET /api/v1/resolve finds an agent by its handle or DID"
 	}
 	return r
 }

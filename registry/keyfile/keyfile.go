@@ -156,7 +156,7 @@ func readPrivate(path string) ([]byte, error) {
 	}
 	switch {
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s: %w: it is no file", path, ErrDamaged)
+		return nil, fmt.Errorf("%s: %w: it is not a regular file", path, ErrDamaged)
 	case info.Mode().Perm()&0o077 != 0:
 		return nil, fmt.Errorf("%s has mode %#o: %w; run: chmod 600 %s", path, info.Mode().Perm(), ErrMode, path)
 	}

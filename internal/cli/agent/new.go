@@ -184,7 +184,8 @@ func (a *verbs) registerAgent(c *cobra.Command, server *cli.Client, k *keyring, 
 		return err
 	}
 	if n.texts.inbox == "" {
-		a.PrintNextSteps("It has no inbox yet. Set one:", a.formatAgentCommand(k, "update --inbox https://agent.example/inbox"))
+		a.PrintNextSteps("It has no inbox yet. Set one, at the registry or elsewhere:",
+			a.formatAgentCommand(k, "update --inbox here"), a.formatAgentCommand(k, "update --inbox https://agent.example/inbox"))
 		return nil
 	}
 	for _, s := range services {
