@@ -39,6 +39,8 @@ type Options struct {
 	ResumeSigning func(ctx context.Context) error
 	// Operator is what the process can do for its operator.
 	Operator operator.Options
+	// NoCrawl is set if the server visits no hosts on its own: its status has no figures of a crawl.
+	NoCrawl bool
 	// ClockJumps returns how often the machine's clock was set; nil if unknown.
 	ClockJumps func() steadyclock.Jumps
 	// Relay serves the inboxes; nil if there are none.
@@ -61,6 +63,7 @@ type API struct {
 	registry         *air.Routes
 	description      *huma.OpenAPI
 	publicURL        string             // see Options.PublicURL
+	noCrawl          bool               // see Options.NoCrawl
 	relay            *relayhttp.Handler // nil where there is none
 	tools            *toolhost.Host     // nil where there is none, and then toolsHTTP is, too
 	toolsHTTP        *hosthttp.Handler
@@ -77,7 +80,7 @@ func New(o Options) (*API, error) {
 		return nil, err
 	}
 	o.LogLock.Kind = cmp.Or(o.LogLock.Kind, LockNone)
-	a := &API{Mux: m, publicURL: o.PublicURL, operator: operator.New(m, o.Operator), feed: feed.New(m, o.PublicURL), jumps: o.ClockJumps, logLock: o.LogLock, witnesses: o.Witnesses, relay: o.Relay, tools: o.Tools, toolsHTTP: o.ToolsHTTP, registry: air.New(m, air.Options{
+	a := &API{Mux: m, publicURL: o.PublicURL, noCrawl: o.NoCrawl, operator: operator.New(m, o.Operator), feed: feed.New(m, o.PublicURL), jumps: o.ClockJumps, logLock: o.LogLock, witnesses: o.Witnesses, relay: o.Relay, tools: o.Tools, toolsHTTP: o.ToolsHTTP, registry: air.New(m, air.Options{
 		Proofs: o.Proofs, Anchored: o.Anchored, Publish: o.Publish, Resume: o.ResumeSigning, Limits: o.Limits,
 	})}
 	if err := a.publicRoutes(o.PublicURL); err != nil {

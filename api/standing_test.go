@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"gazetteer/api"
+	"gazetteer/crawler"
 )
 
 func TestStanding(t *testing.T) {
@@ -29,6 +30,23 @@ func TestStanding(t *testing.T) {
 	}
 	if r.Header.Get("Cache-Control") != "no-store" {
 		t.Errorf("Cache-Control %q", r.Header.Get("Cache-Control"))
+	}
+}
+
+// TestStatusWithoutCrawl checks that a server that does not crawl shows no figures of a crawl, though
+// it has a crawler for the list of blocked hosts.
+func TestStatusWithoutCrawl(t *testing.T) {
+	for _, off := range []bool{false, true} {
+		h := newTestServer(t, options{api: func(o *api.Options) { o.NoCrawl = off }})
+		c, err := crawler.New(crawler.Options{Store: h.store})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.answers.Crawler = c
+		var s api.ServerStatus
+		if r := h.get("/api/v1/status", 200); json.Unmarshal(r.body, &s) != nil || (s.Crawler == nil) != off {
+			t.Errorf("NoCrawl %v: %s", off, r.body)
+		}
 	}
 }
 

@@ -47,7 +47,7 @@ func (a *API) ServerStatus() ServerStatus {
 	}
 	s.Log = a.logStatus()
 	s.Work = a.possibleWork(s.Ready, s.Log)
-	if a.Answers.Crawler != nil {
+	if a.Answers.Crawler != nil && !a.noCrawl {
 		status := a.Answers.Crawler.Status()
 		s.Crawler = &status
 	}

@@ -84,7 +84,11 @@ func (a *App) runServer(ctx context.Context, settings config.Config, invite *App
 		}
 	}
 	err = h.Run(ctx, public, settings.Crawler.Enabled, func() {
-		l.Info("serving", "address", "http://"+public.Addr().String(), "data_dir", settings.DataDir, "head", h.Store.Head().Seq)
+		serving := []any{"address", "http://" + public.Addr().String(), "data_dir", settings.DataDir, "head", h.Store.Head().Seq}
+		if settings.AdminListen != "" {
+			serving = append(serving, "operator", "http://"+settings.AdminListen+"/admin/")
+		}
+		l.Info("serving", serving...)
 		if IsTerminal(a.Err) {
 			fmt.Fprint(a.Err, invite.formatInvitation("http://"+public.Addr().String(), settings.Crawler.Enabled))
 		}

@@ -64,9 +64,9 @@ func (h *Server) openAPI(e Environment) error {
 			Answers: answers, Log: h.log, CursorKey: key, Version: version.Read().Version, PublicURL: h.Config.PublicURL,
 			TrustedProxies: h.Config.API.TrustedProxies, Now: e.Now, Limits: limits, Panics: &h.panics,
 		},
-		ClockJumps: h.clock.Jumps,
-		Operator:   operator.Options{Add: h.Crawler.Add, Crawl: h.crawlAndIndex, Horizon: time.Duration(h.Config.Store.Horizon), Backup: h.writeBackup, CompactViews: h.compactViews, DescribeTable: censuspages.DescribeTable, AwaitedParts: h.listAwaited},
-		Anchored:   h.newestAnchor, Relay: h.relayHTTP, Tools: h.tools, ToolsHTTP: h.toolsHTTP,
+		ClockJumps: h.clock.Jumps, NoCrawl: !h.Config.Crawler.Enabled,
+		Operator: operator.Options{Add: h.Crawler.Add, Crawl: h.crawlAndIndex, Horizon: time.Duration(h.Config.Store.Horizon), Backup: h.writeBackup, CompactViews: h.compactViews, DescribeTable: censuspages.DescribeTable, AwaitedParts: h.listAwaited},
+		Anchored: h.newestAnchor, Relay: h.relayHTTP, Tools: h.tools, ToolsHTTP: h.toolsHTTP,
 	}
 	options.LogLock, options.Witnesses, options.ResumeSigning = h.logLock(), h.witnesses.Status, h.resumeSigning
 	if h.witnesses.Len() > 0 {

@@ -103,7 +103,7 @@ func parseNetworkLimits(lines []string) ([]politeness.NetworkLimit, error) {
 		}
 		network, err := netip.ParsePrefix(fields[0])
 		if err != nil {
-			return nil, exit.Usagef("crawler.network_limits %q: %v", line, err)
+			return nil, exit.Usagef("crawler.network_limits %q: %q is not a network such as \"203.0.113.0/24\"", line, fields[0])
 		}
 		pause, err := time.ParseDuration(fields[1])
 		if err != nil || pause < 0 {

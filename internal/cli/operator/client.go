@@ -100,7 +100,7 @@ func airIDArgs(number cobra.PositionalArgs) cobra.PositionalArgs {
 		}
 		for _, id := range args {
 			if err := did.CheckAirID(id); err != nil {
-				return cli.UsageError(c, "%v", err)
+				return cli.UsageError(c, "%v; for an agent with a handle, gazetteer agent show HANDLE prints its AIR ID", err)
 			}
 		}
 		return nil
