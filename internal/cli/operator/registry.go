@@ -2,10 +2,12 @@ package operator
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -34,7 +36,12 @@ talk to the socket in the data directory, which only its owner can open.
   gazetteer registry suspend AIR-7G3K-M9JQ-X2PT --reason "sends spam"`,
 		Args: cli.RequireVerb,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return showAnswer(c.Context(), a, http.MethodGet, operatorRoot, nil, a.printStatus)
+			return a.withOperator(c.Context(), func(server *cli.Client) error {
+				return cli.ShowAnswer(c.Context(), a.App, server, http.MethodGet, operatorRoot, nil, nil, func(v air.RegistryStatus) error {
+					a.printStatus(v, readProblems(c.Context(), server))
+					return nil
+				})
+			})
 		},
 	}
 	c.AddCommand(a.admissionCommand(), a.applicationsCommand(), a.approveCommand(), a.refuseCommand())
@@ -44,7 +51,19 @@ talk to the socket in the data directory, which only its owner can open.
 	return c
 }
 
-func (a *verbs) printStatus(v air.RegistryStatus) error {
+// readProblems returns what the server cannot do at the moment, and why: with a full disk it writes
+// nothing. A server that answers no such question has none to show.
+func readProblems(ctx context.Context, server *cli.Client) []string {
+	var ready struct {
+		Problems []string `json:"problems"`
+	}
+	if _, err := server.GetJSON(ctx, "/readyz", &ready); err != nil {
+		return nil
+	}
+	return ready.Problems
+}
+
+func (a *verbs) printStatus(v air.RegistryStatus, problems []string) {
 	a.printAdmission(v.Admission)
 	waiting := cli.Plural(v.Waiting, "registration")
 	if v.Waiting == registry.MaxList {
@@ -60,13 +79,17 @@ func (a *verbs) printStatus(v air.RegistryStatus) error {
 		a.PrintField("log", v.Halted.String())
 	}
 	a.PrintField("erasures", v.Unerased)
+	for _, problem := range problems {
+		if v.Halted == nil || !strings.HasPrefix(problem, "sign: ") { // the line of the log says it
+			a.PrintField("problem", problem)
+		}
+	}
 	switch {
 	case v.Reports.Open > 0:
 		a.PrintNextSteps("Look at them:", a.FormatCommand("registry reports"))
 	case v.Waiting > 0:
 		a.PrintNextSteps("Look at them:", a.FormatCommand("registry applications"))
 	}
-	return nil
 }
 
 func (a *verbs) printAdmission(d admission.PolicyState) {
