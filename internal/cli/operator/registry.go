@@ -3,6 +3,8 @@ package operator
 import (
 	"cmp"
 	"context"
+	"encoding/base64"
+	"encoding/hex"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -158,11 +160,21 @@ has been restored.`,
 					return exit.NotFoundf("the log has no entries yet: there is nothing to cosign")
 				}
 				a.PrintField("cosigned", cli.Plural(int(v.Anchor.EntryCount), "leaf")+" by "+v.Anchor.Witness+" at "+v.Anchor.AnchoredAt)
-				a.PrintField("root", v.Anchor.TipHash)
+				a.PrintField("root", formatRoot(v.Anchor.TipHash))
 				return nil
 			})
 		},
 	}
+}
+
+// formatRoot returns the root of a tree as checkpoints and log verify write it, in base64. The API has
+// it in hexadecimal, as the AIR reference.
+func formatRoot(inHex string) string {
+	root, err := hex.DecodeString(inHex)
+	if err != nil {
+		return inHex
+	}
+	return base64.StdEncoding.EncodeToString(root)
 }
 
 func (a *verbs) resumeSigningCommand() *cobra.Command {

@@ -29,3 +29,11 @@ func TestApplicationsOldestFirst(t *testing.T) {
 		t.Errorf("the order is\n%s", text)
 	}
 }
+
+func TestFormatRoot(t *testing.T) {
+	for in, want := range map[string]string{"b0ef8c": "sO+M", "": "", "not hex": "not hex"} {
+		if got := formatRoot(in); got != want {
+			t.Errorf("formatRoot(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
