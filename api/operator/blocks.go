@@ -22,7 +22,7 @@ func (a *Operator) blockRoutes(h huma.API) {
 // BlockList holds the excluded hosts.
 type BlockList struct {
 	Blocks []crawler.Block `json:"blocks" doc:"in order of host"`
-	Note   string          `json:"note,omitempty" doc:"after a block is lifted: what would block the host again"`
+	Note   string          `json:"note,omitempty" doc:"after a block is lifted: what still blocks the host, or would block it again"`
 }
 
 // BlockBody documents the body of a block.
@@ -139,8 +139,15 @@ func (a *Operator) removeBlock(ctx context.Context, in *unblockInput) (*route.Ou
 		return nil, err
 	}
 	list, err := a.listBlocks(ctx, nil)
-	if err == nil && !b.ByHand && (b.By == crawler.ByOperator || b.Operator) {
+	if err != nil {
+		return nil, err
+	}
+	if wider, still, err := blocker.Blocked(ctx, host); err != nil {
+		return nil, err
+	} else if still {
+		list.Body.Note = host + " is still blocked, with " + wider.Host + " and all hosts below it: unblock " + wider.Host
+	} else if !b.ByHand && (b.By == crawler.ByOperator || b.Operator) {
 		list.Body.Note = "the file of crawler.block_list_file blocked " + host + ": remove it there, too, or the next start or SIGHUP blocks it again"
 	}
-	return list, err
+	return list, nil
 }

@@ -82,6 +82,8 @@ var verbElsewhere = map[string]string{
 	"gazetteer suspend":  "gazetteer registry suspend takes an agent out of service",
 	"gazetteer erase":    "gazetteer registry erase removes an agent for its owner; owners use gazetteer agent deactivate --erase",
 	"gazetteer export":   "gazetteer search --as curl WORDS exports the operations that it finds; --as mcp and --as functions write tools for a model",
+	"gazetteer status":   "gazetteer registry shows the state of the registry, and the page /status and /readyz that of the server",
+	"gazetteer stop":     "a server stops at SIGINT or SIGTERM: Ctrl-C, kill, or systemctl stop gazetteer",
 	"gazetteer hosts":    "gazetteer services lists the known services",
 	"gazetteer register": "gazetteer agent new registers an agent",
 }

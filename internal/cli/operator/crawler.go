@@ -62,7 +62,7 @@ the file blocks it again.`,
 		Args: cli.OneHost,
 		RunE: func(c *cobra.Command, args []string) error {
 			return showAnswer(c.Context(), a, http.MethodDelete, "/admin/blocks/"+url.PathEscape(args[0]), nil, func(list operator.BlockList) error {
-				fmt.Fprintf(a.Out, "%s may be visited again.\n", format.Visible(args[0]))
+				fmt.Fprintf(a.Out, "The block of %s is lifted.\n", format.Visible(args[0]))
 				if list.Note != "" {
 					fmt.Fprintf(a.Out, "note: %s\n", format.Visible(list.Note))
 				}
