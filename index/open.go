@@ -206,7 +206,7 @@ func (x *Index) readState(l *view.Directory) (store.Cursor, error) {
 		return store.Cursor{}, err
 	}
 	if s.Version != x.version {
-		return store.Cursor{}, damage.Errorf("it was built in form %s, this program builds form %s", s.Version, x.version)
+		return store.Cursor{}, &damage.Error{What: "it was built in form " + s.Version + ", this program builds form " + x.version, Outdated: true}
 	}
 	snapshot, v, err := l.OpenSnapshot()
 	if err != nil {

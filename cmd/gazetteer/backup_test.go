@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"log/slog"
 	"math/rand/v2"
@@ -21,6 +22,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/blevesearch/bleve/v2"
 
 	"gazetteer/document"
 	"gazetteer/internal/exit"
@@ -491,6 +494,13 @@ func TestCheckComparesParts(t *testing.T) {
 		})
 	}
 
+	upgraded := filepath.Join(p.dir, "upgraded")
+	copyTree(t, whole, upgraded)
+	setIndexVersion(t, filepath.Join(upgraded, "index"), "0123456789abcdef")
+	if out, code := p.cli("--data-dir", upgraded, "check"); code != exit.OK || !strings.Contains(out, "there is no index of this version of the program") {
+		t.Errorf("an index of another version: %d\n%s", code, out)
+	}
+
 	empty := filepath.Join(p.dir, "empty")
 	if err := os.Mkdir(empty, 0o700); err != nil {
 		t.Fatal(err)
@@ -514,6 +524,26 @@ func TestCheckComparesParts(t *testing.T) {
 		t.Errorf("a start with older mail: %s", p.log)
 	}
 	stopped(t, p)
+}
+
+// setIndexVersion makes an index one that another version of the program has built.
+func setIndexVersion(t *testing.T, dir, version string) {
+	t.Helper()
+	x, err := bleve.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	state, err := x.GetInternal([]byte("gazetteer/state"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(state), " ") // a checksum stands before it
+	text = regexp.MustCompile(`"version":"[^"]*"`).ReplaceAllString(text, fmt.Sprintf(`"version":%q`, version))
+	sum := crc32.Checksum([]byte(text), crc32.MakeTable(crc32.Castagnoli))
+	if err := x.SetInternal([]byte("gazetteer/state"), fmt.Appendf(nil, "%08x %s", sum, text)); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // copyTree copies a directory or a file with its modes.

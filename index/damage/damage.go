@@ -12,12 +12,21 @@ import (
 
 // An Error means that the content of the index differs from what was written. The index is then
 // rebuilt.
-type Error struct{ What string }
+type Error struct {
+	What string
+	// Outdated is set if another version of the program built the index: nothing in it is damaged.
+	Outdated bool
+}
 
-func (e *Error) Error() string { return "the index is damaged: " + e.What }
+func (e *Error) Error() string {
+	if e.Outdated {
+		return "the index is of another version of the program: " + e.What
+	}
+	return "the index is damaged: " + e.What
+}
 
 // Errorf returns an [*Error] with a formatted text.
-func Errorf(format string, args ...any) error { return &Error{fmt.Sprintf(format, args...)} }
+func Errorf(format string, args ...any) error { return &Error{What: fmt.Sprintf(format, args...)} }
 
 // Recover runs f and converts a panic to an [*Error]: a damaged segment can lead bleve beyond the end
 // of a slice or of the mapped file.

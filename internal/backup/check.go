@@ -292,15 +292,16 @@ func (c *checker) checkIndex(ctx context.Context, s *boltstore.Store) (err error
 	c.report.Index, err = index.Compare(ctx, filepath.Join(c.dir, "index"), s, func(done int) {
 		c.progress("the documents in the index", int64(done), int64(c.report.Versions))
 	})
-	if index.IsMissing(err) {
+	damaged, isDamaged := errors.AsType[*damage.Error](err)
+	if index.IsMissing(err) || isDamaged && damaged.Outdated { // as after an upgrade
 		return nil // it is made at the next start
 	}
 	if errors.Is(err, store.ErrCursorGone) {
 		c.addProblem(remedyIndex, "the index is older than the deletions that the store has kept, or of another store")
 		return nil
 	}
-	if damage, ok := errors.AsType[*damage.Error](err); ok {
-		c.addProblem(remedyIndex, "%v", damage)
+	if isDamaged {
+		c.addProblem(remedyIndex, "%v", damaged)
 		return nil
 	}
 	c.report.HasIndex = err == nil

@@ -291,7 +291,7 @@ func describeCheck(r backup.Report) string {
 		text += fmt.Sprintf("%s have their %d entries in the index, which is %s behind the store\n",
 			cli.Plural(r.Index.Documents, "document"), r.Index.Entries, cli.Plural(int(r.Index.Behind), "write"))
 	} else {
-		text += "there is no index: the next start builds it from the store\n"
+		text += "there is no index of this version of the program: the next start builds it from the store\n"
 	}
 	if r.HasMail {
 		text += fmt.Sprintf("%s in the mail queue, each with its checksum\n", cli.Plural(r.Mail, "envelope"))
