@@ -189,3 +189,71 @@ func TestRecoveriesOfAnAgentAreBounded(t *testing.T) {
 		t.Errorf("after Retry-After: %s %s", r.Status, r.body)
 	}
 }
+
+// TestRotationsOfLargeRecordsAreBoundedByBytes checks that agents of one network that rotate again and again
+// store a bounded number of bytes, that the first rotation of an agent never waits, nor one from another
+// network, and that Retry-After is true.
+func TestRotationsOfLargeRecordsAreBoundedByBytes(t *testing.T) {
+	const changes = 200
+	clock := testclock.New(time.Now())
+	limits := fromNetwork(admission.Limits{Registrations: -1, AllRegistrations: -1, Changes: changes})
+	limits.registry.Now = clock.Now
+	h := newTestServer(t, limits)
+	register := func(seed int) owner {
+		key := keyFromSeed(seed)
+		body := `{"name": "Alice", "public_key": "` + publicKey(key) + `"}`
+		o := owner{h: h, key: key}
+		decodeInto(t, h.requestSigned(key, encodeMultikey(key), "POST", "/api/v1/agents/register", body, httpsig.SignOptions{}), &o.registeredAgent)
+		o.path = "/api/v1/agents/" + o.AirID
+		if r := h.request("PUT", o.path, largeUpdate(seed), "Content-Type", jsonType, "X-Agent-Secret", o.Secret, "X-Forwarded-For", fmt.Sprintf("198.51.%d.1", seed)); r.StatusCode != http.StatusOK {
+			t.Fatalf("%s %s", r.Status, r.body)
+		}
+		return o
+	}
+	rotate := func(o *owner, seed int, from string) bufferedResponse {
+		next := keyFromSeed(seed)
+		x := registry.NewRotation(o.CreatorDID, o.key, next, "", clock.Now())
+		r := h.request("POST", o.path+"/keys", rotationBody(t, x), "Content-Type", jsonType, "X-Forwarded-For", from)
+		if r.StatusCode == http.StatusOK {
+			o.key = next
+		}
+		return r
+	}
+	bytes, seed := 0, 100
+	var last owner
+	var refused bufferedResponse
+	for agent := 1; agent < 20 && refused.Response == nil; agent++ {
+		last = register(agent)
+		for range 20 {
+			seed++
+			r := rotate(&last, seed, "192.0.2.1")
+			if r.StatusCode != http.StatusOK {
+				refused = r
+				break
+			}
+			bytes += len(encodeJSON(t, h.newestEntry(last.AirID)))
+		}
+	}
+	if refused.Response == nil || refused.StatusCode != http.StatusTooManyRequests || refused.problem(t).Rule != "rotations-size" {
+		t.Fatalf("after %d bytes: %+v %s", bytes, refused.Response, refused.body)
+	}
+	if most := (changes + 50) * registry.SizeUnit; bytes > most {
+		t.Errorf("rotations stored %d bytes, want at most %d", bytes, most)
+	}
+	if r := rotate(&last, 901, "203.0.113.1"); r.StatusCode != http.StatusOK {
+		t.Errorf("from another network: %s %s", r.Status, r.body)
+	}
+	first := register(50)
+	if r := rotate(&first, 902, "192.0.2.1"); r.StatusCode != http.StatusOK {
+		t.Errorf("the first rotation of an agent: %s %s", r.Status, r.body)
+	}
+	// The first rotation was charged, too.
+	seconds, err := strconv.Atoi(rotate(&first, 903, "192.0.2.1").Header.Get("Retry-After"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock.Advance(time.Duration(seconds) * time.Second)
+	if r := rotate(&first, 904, "192.0.2.1"); r.StatusCode != http.StatusOK {
+		t.Errorf("after %d s: %s %s", seconds, r.Status, r.body)
+	}
+}

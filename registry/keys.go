@@ -85,6 +85,7 @@ func (c *Change) rotateKey(ctx context.Context, x Rotation) error {
 	if err := c.registry.guard.AdmitProved(ctx, x.Client, c.Agent, ByRotation); err != nil {
 		return err
 	}
+	c.proof = &chargedProof{x.Client, ByRotation}
 	if c.Agent.KeyProof == "" { // it signed this
 		if err := c.proveKey(ctx, ProofStatement); err != nil {
 			return err

@@ -51,6 +51,7 @@ type Policy struct {
 	reports       *limit.Limiter
 	changes       *limit.Limiter
 	sizes         *limit.Limiter
+	rotationSizes *limit.Limiter
 	proved        *limit.Limiter
 	keyChanges    *limit.Limiter
 	recoveries    *limit.Limiter
@@ -74,13 +75,15 @@ func NewPolicy(o PolicyOptions) (*Policy, error) {
 	p := &Policy{store: o.Store, log: o.Log, now: o.Now, due: o.Due, defaultMode: cmp.Or(o.Mode, ModeOpen), unattended: cmp.Or(o.Unattended, defaultUnattended), limits: limits,
 		registrations: o.LimitSet.Limiter(limit.Rule{Name: "registrations", Each: limits.Registrations, Wide: limit.WideFactor * limits.Registrations,
 			All: limits.AllRegistrations, Fair: fairRegistrations, Kept: max(limits.AllRegistrations, 0) / keptRegistrations}),
-		reports:    newLimiter(o.LimitSet, "reports", limits.Reports, -1, 24*time.Hour),
-		changes:    newLimiter(o.LimitSet, "changes", limits.Changes, -1, time.Hour),
-		sizes:      newLimiter(o.LimitSet, "changes-size", limits.Changes, -1, time.Hour),
-		proved:     o.LimitSet.Limiter(limit.Rule{Name: "changes-proved", Each: limits.Writes, All: limits.AllChanges, Fair: fairChanges}),
-		keyChanges: o.LimitSet.Limiter(limit.Rule{Name: "changes-of-keys", Each: keyChanges, All: limits.AllChanges, Fair: fairChanges}),
-		recoveries: o.LimitSet.Limiter(limit.Rule{Name: "recoveries", Each: maxRecoveries, All: -1, Span: 24 * time.Hour}),
-		failures:   newLimiter(o.LimitSet, "failed-proofs", limits.Failures, -1, time.Hour),
+		reports: newLimiter(o.LimitSet, "reports", limits.Reports, -1, 24*time.Hour),
+		changes: newLimiter(o.LimitSet, "changes", limits.Changes, -1, time.Hour),
+		sizes:   newLimiter(o.LimitSet, "changes-size", limits.Changes, -1, time.Hour),
+
+		rotationSizes: newLimiter(o.LimitSet, "rotations-size", limits.Changes, -1, time.Hour),
+		proved:        o.LimitSet.Limiter(limit.Rule{Name: "changes-proved", Each: limits.Writes, All: limits.AllChanges, Fair: fairChanges}),
+		keyChanges:    o.LimitSet.Limiter(limit.Rule{Name: "changes-of-keys", Each: keyChanges, All: limits.AllChanges, Fair: fairChanges}),
+		recoveries:    o.LimitSet.Limiter(limit.Rule{Name: "recoveries", Each: maxRecoveries, All: -1, Span: 24 * time.Hour}),
+		failures:      newLimiter(o.LimitSet, "failed-proofs", limits.Failures, -1, time.Hour),
 	}
 	p.log = cmp.Or(p.log, slog.New(slog.DiscardHandler))
 	if p.now == nil {

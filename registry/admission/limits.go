@@ -158,6 +158,11 @@ func (p *Policy) AdmitProved(ctx context.Context, client netip.Addr, agent regis
 			return err
 		}
 	}
+	if by == registry.ByRotation {
+		if err := p.checkRotationSize(ctx, client, agent); err != nil {
+			return err
+		}
+	}
 	if by == registry.ByRecoveryRequest {
 		limiter = p.recoveries
 	}
@@ -187,9 +192,28 @@ func (p *Policy) checkSize(ctx context.Context, client netip.Addr) error {
 		Help:    "wait for the time in Retry-After; one update can change several members, and each stores the whole record again"}
 }
 
+// checkRotationSize refuses a further rotation of an agent within a day where rotations from the network of
+// the client have stored as much as they may. The first one never waits: it drives a thief out.
+func (p *Policy) checkRotationSize(ctx context.Context, client netip.Addr, agent registry.Agent) error {
+	n := len(agent.Retired)
+	if n == 0 || agent.Retired[n-1].By != string(registry.ByRotation) || p.now().Sub(agent.Retired[n-1].Until) >= 24*time.Hour {
+		return nil
+	}
+	exceeded, ok := errors.AsType[*limit.ExceededError](p.rotationSizes.Check(ctx, client))
+	if !ok {
+		return nil
+	}
+	return &registry.Refusal{Kind: registry.ErrTooMany, Code: "rotations-size", Wait: exceeded.Wait,
+		Message: fmt.Sprintf("Rate limit exceeded: rotations from your network have stored very large records: at most %d times %d bytes an hour, beside the first rotation of an agent in 24 hours", p.limits.Changes, registry.SizeUnit),
+		Help:    "wait for the time in Retry-After, or rotate from another network; each rotation stores the whole record again"}
+}
+
 // ChargeSize charges the size of a stored change to the network of the client, and what is beyond the
-// first unit to the limit that all agents share.
+// first unit to the limit that all agents share. Rotations have a limit of their own for the network.
 func (p *Policy) ChargeSize(ctx context.Context, client netip.Addr, agent registry.Agent, by registry.WriteProof, units int) {
+	if client.IsValid() && by == registry.ByRotation {
+		p.rotationSizes.Charge(ctx, client, units)
+	}
 	if !client.IsValid() || !by.CountsAsChange() {
 		return
 	}
