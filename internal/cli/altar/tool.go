@@ -264,7 +264,7 @@ func (v *verbs) exitError(e *callError) error {
 	operator := v.Server == ""
 	switch {
 	case e.err.Code == altar.ToolNotFound && operator:
-		return exit.NotFoundf("%v\n%s shows what may be called, %s shows what is connected", e, v.FormatCommand("contracts list"), v.FormatCommand("tool runtimes"))
+		return exit.NotFoundf("%v\n%s shows what may be called, %s shows what is connected; contracts by http need altar.http_runtime = true in the configuration of the server", e, v.FormatCommand("contracts list"), v.FormatCommand("tool runtimes"))
 	case e.err.Code == altar.ToolNotFound:
 		return exit.NotFoundf("%v\ngazetteer tool list shows the tools that you may call now", e)
 	case e.err.Code == altar.InvalidParameters:
