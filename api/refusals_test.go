@@ -195,6 +195,7 @@ func TestNearValues(t *testing.T) {
 	h := newTestServer(t, options{})
 	h.publishSamples()
 	for path, want := range map[string]string{
+		"/api/v1/rules?limit=1":                        "this address takes none",
 		"/api/v1/search?q=book&fields=host,wy":         "did you mean why? ",
 		"/api/v1/search?q=book+effect:reversable":      "did you mean reversible? ",
 		"/api/v1/orchestrate?q=book&require=domian":    "did you mean domain? ",

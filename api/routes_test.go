@@ -202,7 +202,7 @@ func TestEveryGETRoute(t *testing.T) {
 			if strings.Contains(path, "?") {
 				separator = "&"
 			}
-			if p := h.get(path+separator+"nope=1", 400).problem(t); p.Code != "unknown-parameter" || p.Where == nil || p.Where.Parameter != "nope" || !strings.Contains(p.Help, "known are: ") {
+			if p := h.get(path+separator+"nope=1", 400).problem(t); p.Code != "unknown-parameter" || p.Where == nil || p.Where.Parameter != "nope" || !strings.Contains(p.Help, "known are: ") && p.Help != "this address takes none" {
 				t.Errorf("unknown parameter: %+v", p)
 			}
 		})

@@ -90,6 +90,15 @@ func pageLink(path string) func(string) string {
 // listValues returns the values of a family that has no others.
 func listValues(values ...string) func() []string { return func() []string { return values } }
 
+// classValues lists the classes of hosts, with that of a host whose past is unknown.
+func classValues() []string {
+	list := []string{string(classUnknown)}
+	for _, class := range conformance.Classes() {
+		list = append(list, string(class))
+	}
+	return list
+}
+
 // stateValues lists each verdict on each of the five states.
 func stateValues() []string {
 	var list []string
@@ -123,7 +132,7 @@ func ruleValues() []string {
 
 // families is the table of all families. METHOD.md repeats the definitions.
 var families = []Family{
-	{Name: "class", Title: "Hosts by class", Column: "class",
+	{Name: "class", Title: "Hosts by class", Column: "class", Values: classValues,
 		Definition: "Each host has one class. `publishes`: it has a current document, be it at `/ai` alone, which is not authoritative and makes no service. `other-dialect`: it has none but publishes another dialect, such as llms.txt. `other-format`: the discovery paths have documents of another published format. `catch-all`: it gives the same answer to every path. `withheld-by-robots`: robots.txt forbids the requests. `unreadable`: the discovery paths have something that is not a document. `failing`: the discovery paths answer with an error. `nothing`: it answers and publishes nothing. `silent`: it does not answer. `unvisited`: no visit has ended. `unknown`: the last visit was after the date and the history says nothing of it."},
 	{Name: "state", Title: "The five states", Column: "state", Fixed: true, Values: stateValues,
 		Definition: "Each host has one verdict (yes, no, unknown) on each of five states. `reachable`: it answered a request of the last visit. `well-formed`: every discovery document that it serves can be read. `conformant`: no document breaks a rule of its draft with severity error. `consistent`: its documents agree with one another; unknown for a host with one document. `answers`: every current document was served at the last visit. Operations are never called."},

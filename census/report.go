@@ -158,7 +158,7 @@ const methodHead = `# How the figures are made
 The census counts the records up to %s. %s
 
 - A **host** is a network host that the crawler knows. Hosts whose owners opted out are in no file;
-  only their number is told.
+  only their number is given.
 - A **document** is current if the host published it at the date. For a date in the past it is the
   version that was current then, read again by the current rules. A document that was withdrawn
   before the date is in ` + "`versions.csv` and `spans.csv`" + `, and in no figure of the date.

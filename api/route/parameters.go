@@ -90,6 +90,9 @@ func (k ParameterChecker) checkParameters(ctx huma.Context) (url.Values, error) 
 
 // DescribeKnown names the known parameter or member that is close to a wrong name, then all of them.
 func DescribeKnown(wrong string, known []string) string {
+	if len(known) == 0 {
+		return "this address takes none"
+	}
 	return strings.TrimSpace(nearest.Question(wrong, known) + " known are: " + JoinWords(known))
 }
 

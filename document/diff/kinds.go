@@ -125,7 +125,7 @@ var kinds = []kindInfo{
 	{OperationReplaced, High, "do not call it under the old assumption: it has the same name but another effect"},
 	{ServiceIdentityChanged, High, "make sure that this is still the service you chose"},
 	{OperationRemoved, Medium, "stop calling it; look among the added operations for one in its place"},
-	{OperationRenamed, Medium, "use the new name; the call stayed the same"},
+	{OperationRenamed, Medium, "use the new name; in AGIS the method is part of the call"},
 	{EndpointChanged, Medium, "send calls with the method and the address that the document has now"},
 	{ParameterRequiredAdded, Medium, "send the parameter in every call"},
 	{ParameterRemoved, Medium, "stop sending the parameter"},
