@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"gazetteer/index/tokens"
+	"gazetteer/protocol/effect"
 	"gazetteer/protocol/english"
 )
 
@@ -92,6 +93,12 @@ func VerbsOf(word string) []string {
 	return verbs
 }
 
+// makesWhatEnds reports whether the requested verb makes something and the offered one may end something:
+// to clear a way is to make one, but CLEAR /calendar creates nothing.
+func makesWhatEnds(asked, offered string) bool {
+	return (asked == "create" || asked == "make") && effect.Of(offered)&effect.End != 0
+}
+
 func relateVerbs(asked, offered string) string {
 	switch {
 	case asked == offered:
@@ -100,6 +107,8 @@ func relateVerbs(asked, offered string) string {
 		return RelationSynonym
 	case english.Antonyms(asked, offered):
 		return RelationAntonym
+	case makesWhatEnds(asked, offered):
+		return ""
 	case slices.Contains(english.Hypernyms(asked), offered), slices.Contains(english.Hypernyms(offered), asked):
 		return RelationHypernym
 	}
