@@ -41,6 +41,8 @@ def request(method, url, body=None, headers={}):
             return json.load(answer)
     except urllib.error.HTTPError as error:
         sys.exit(f"{method} {url}: {error.code} {error.read().decode()}")
+    except urllib.error.URLError as error:
+        sys.exit(f"{method} {url}: {error.reason}")
 
 
 # 1. Register a name and a public key.

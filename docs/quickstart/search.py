@@ -1,6 +1,7 @@
 """From words to a call, and to the inbox of an agent, with Python's standard library."""
 import json
 import os
+import sys
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -9,8 +10,11 @@ BASE = os.environ.get("BASE", "http://127.0.0.1:8080")
 
 
 def get(path, **parameters):
-    with urllib.request.urlopen(BASE + path + "?" + urllib.parse.urlencode(parameters)) as answer:
-        return json.load(answer)
+    try:
+        with urllib.request.urlopen(BASE + path + "?" + urllib.parse.urlencode(parameters)) as answer:
+            return json.load(answer)
+    except urllib.error.URLError as error:
+        sys.exit(f"{BASE}{path}: {error}")
 
 
 def call(how, values):
