@@ -105,8 +105,8 @@ var errorProblems = []errorProblem{
 	},
 	{
 		is: answer.ErrNoCrawl, kind: Unavailable,
-		detail: "this process does not crawl",
-		help:   "name the host to a server that does",
+		detail: "this server does not crawl",
+		help:   "name the host to a server that does; the operator of this one sets crawler.enabled = true",
 		retry:  time.Hour,
 	},
 	{

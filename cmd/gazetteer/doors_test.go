@@ -477,6 +477,16 @@ func TestCommandsDoNotRedirectWrites(t *testing.T) {
 	}
 }
 
+// TestCrawlAtServerThatDoesNotCrawl checks that crawl does not wait for visits that never begin.
+func TestCrawlAtServerThatDoesNotCrawl(t *testing.T) {
+	t.Parallel()
+	p := startProgram(t, "crawler.enabled=false")
+	out, code := p.cli("crawl", "shop.example")
+	if code != exit.Network || !strings.Contains(out, "does not crawl") || !strings.Contains(out, "crawler.enabled = true") {
+		t.Errorf("exit code %d: %s", code, out)
+	}
+}
+
 // TestRelayThatDoesNotWait checks that inbox --wait asks a relay that answers at once, because the draft has
 // no parameter wait, a few times and not without end (A2A §7.5).
 func TestRelayThatDoesNotWait(t *testing.T) {

@@ -162,6 +162,14 @@ func userAgent(c config.Config) string {
 	return c.Crawler.UserAgent + " (+" + strings.TrimSuffix(c.PublicURL, "/") + "/bot)"
 }
 
+// addHosts puts hosts into the frontier. The error is [answer.ErrNoCrawl] if nothing visits them.
+func (h *Server) addHosts(ctx context.Context, hosts ...string) error {
+	if !h.crawls {
+		return answer.ErrNoCrawl
+	}
+	return h.Crawler.Add(ctx, hosts...)
+}
+
 // crawlAndIndex returns when the crawled documents can be found, because its caller searches next.
 func (h *Server) crawlAndIndex(ctx context.Context, hosts []string, yield func(crawler.Result) error) error {
 	if err := h.Crawler.Crawl(ctx, hosts, yield); err != nil {

@@ -33,6 +33,7 @@ func (h *Server) Run(ctx context.Context, public net.Listener, crawl bool, ready
 			return err
 		}
 	}
+	h.crawls = crawl
 	listeners, err := h.openListeners(public)
 	if err != nil {
 		return err

@@ -52,6 +52,7 @@ import (
 type Server struct {
 	Config    config.Config
 	log       *slog.Logger
+	crawls    bool // set by [Server.Run] before anything is served
 	Store     *boltstore.Store
 	Index     *index.Index
 	registry  *registrar.Registrar
