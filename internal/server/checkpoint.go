@@ -56,7 +56,7 @@ func (h *Server) findCheckpointCopy(logDir string) (path, recorded string, err e
 	case h.Config.Registry.CheckpointCopy != "":
 		return path, recorded, nil // the operator has chosen another path, or none
 	case fileExists(recorded):
-		h.log.Warn("the second copy of the log's checkpoint stays where it was: the data directory was moved or copied, or registry.checkpoint_copy was set before and is not now (a command needs the --config of the server); to move the copy, set that key", "copy", recorded)
+		h.log.Warn("the second copy of the log's checkpoint stays where it was: the data directory was moved or copied, or its key was set before and is not now (a command needs the --config of the server); to move the copy, set registry.checkpoint_copy", "copy", recorded)
 		return recorded, recorded, nil
 	}
 	return "", "", exit.Dataf("the second copy of the log's checkpoint is recorded at %s, and is not there: mount its disk; or, if no other copy of this data directory is in use, set registry.checkpoint_copy to a new path, such as %q",
