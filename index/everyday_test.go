@@ -224,6 +224,16 @@ func TestReversedVerbs(t *testing.T) {
 	}
 }
 
+// wantFirst checks which operation is the first result of each request.
+func wantFirst(t *testing.T, x *Index, requests map[string]string) {
+	t.Helper()
+	for asked, want := range requests {
+		if hits := search(t, x, query.Query{Words: asked}).Hits; len(hits) == 0 || hits[0].Operation.ID != want {
+			t.Errorf("%q: %q, want %s", asked, named(Result{Hits: hits}), want)
+		}
+	}
+}
+
 // TestActsOfRequests checks that the act of a request is found where its form hides it: a verb that may be
 // a noun, one that no table has, a number before it, or several things that are one thing to it.
 func TestActsOfRequests(t *testing.T) {
@@ -239,7 +249,7 @@ func TestActsOfRequests(t *testing.T) {
 		agis("recipes.test", "ADD /recipe: Adds a recipe, for example with milk or eggs"),
 		agis("lists.test", "ADD /shopping-list/{name}: Adds things to a shopping list"),
 		agis("links.test", "UPDATE /short-link: Updates a short link", "CREATE /short-link: Creates a link that is shortened"))...)
-	for asked, want := range map[string]string{
+	wantFirst(t, x, map[string]string{
 		"turn off the lights":                           "SWITCH /lights/{room}",
 		"turn off all lights":                           "SWITCH /lights/{room}",
 		"nearest pharmacy":                              "FIND /pharmacies",
@@ -252,11 +262,7 @@ func TestActsOfRequests(t *testing.T) {
 		"Task: book a hotel room":                       "BOOK /room",
 		"add milk and eggs to the shopping list":        "ADD /shopping-list/{name}",
 		"put milk, eggs and flour on the shopping list": "ADD /shopping-list/{name}",
-	} {
-		if hits := search(t, x, query.Query{Words: asked}).Hits; len(hits) == 0 || hits[0].Operation.ID != want {
-			t.Errorf("%q: %q, want %s", asked, named(Result{Hits: hits}), want)
-		}
-	}
+	})
 }
 
 // TestErrands checks requests whose words no service uses.
@@ -275,7 +281,7 @@ func TestErrands(t *testing.T) {
 		agis("scans.test", "CONVERT /advanced: Converts a picture to text with machine learning"),
 		agis("drive.test", "EMPTY /trash: Deletes all files in the trash"),
 		agis("waste.test", "RETRIEVE /waste-collection-dates: Says when the waste is collected"))
-	for asked, want := range map[string]string{
+	wantFirst(t, x, map[string]string{
 		"get my bike fixed":                     "REQUEST /repair",
 		"have my bicycle fixed":                 "REQUEST /repair",
 		"pay my employees":                      "LIST /payrolls",
@@ -287,11 +293,7 @@ func TestErrands(t *testing.T) {
 		"play the next song":                    "PLAY /music",
 		"when do they collect the rubbish":      "RETRIEVE /waste-collection-dates",
 		"when is the garbage collected":         "RETRIEVE /waste-collection-dates",
-	} {
-		if hits := search(t, x, query.Query{Words: asked}).Hits; len(hits) == 0 || hits[0].Operation.ID != want {
-			t.Errorf("%q: %q, want %s", asked, named(Result{Hits: hits}), want)
-		}
-	}
+	})
 }
 
 // TestSeekingRequests checks that a request for who does something finds what does it.
@@ -299,7 +301,7 @@ func TestSeekingRequests(t *testing.T) {
 	x, _ := indexed(t, append(everydayServices(),
 		agis("library.test", "FIND /books: Finds books of the library", "LIST /services: Lists the services of the library"),
 		agis("registry.test", "SEARCH /operations: Finds a service that can do something"))...)
-	for asked, want := range map[string]string{
+	wantFirst(t, x, map[string]string{
 		"find a service that can book a hotel room": "BOOK /room",
 		"find me an agent that books hotel rooms":   "BOOK /room",
 		"which service lets me send an email":       "SEND /email",
@@ -307,11 +309,7 @@ func TestSeekingRequests(t *testing.T) {
 		"an API to send emails":                     "SEND /email",
 		"search for an agent who will order a taxi": "ORDER /taxi",
 		"list the services of the library":          "LIST /services",
-	} {
-		if hits := search(t, x, query.Query{Words: asked}).Hits; len(hits) == 0 || hits[0].Operation.ID != want {
-			t.Errorf("%q: %q, want %s", asked, named(Result{Hits: hits}), want)
-		}
-	}
+	})
 }
 
 // TestIdentifiersAreOfAKind checks that a request with hardly more than an identifier finds what takes
