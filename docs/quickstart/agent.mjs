@@ -4,7 +4,7 @@
 const base = process.env.BASE ?? "http://127.0.0.1:8080";
 const handle = process.argv[2] ?? "concierge";
 
-// The key of the agent. A real agent stores it: whoever has it is the agent.
+// The key of the agent. A real agent stores it: anyone who has it is the agent.
 const key = await crypto.subtle.generateKey("Ed25519", false, ["sign"]);
 const sign = async (text) => Buffer.from(await crypto.subtle.sign("Ed25519", key.privateKey, Buffer.from(text)));
 const sha256 = async (text) => Buffer.from(await crypto.subtle.digest("SHA-256", Buffer.from(text)));

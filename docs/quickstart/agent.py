@@ -18,7 +18,7 @@ import uuid
 BASE = os.environ.get("BASE", "http://127.0.0.1:8080")
 HANDLE = sys.argv[1] if len(sys.argv) > 1 else "concierge"
 
-# The key of the agent. A real agent keeps this file: whoever has it is the agent.
+# The key of the agent. A real agent keeps this file: anyone who has it is the agent.
 directory = tempfile.TemporaryDirectory()
 key = os.path.join(directory.name, "agent.pem")
 subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", key], check=True)

@@ -7,7 +7,7 @@ handle=${1:-concierge}
 dir=$(mktemp -d)
 trap 'rm -r "$dir"' EXIT
 
-# The key of the agent. A real agent keeps this file: whoever has it is the agent.
+# The key of the agent. A real agent keeps this file: anyone who has it is the agent.
 openssl genpkey -algorithm ed25519 -out "$dir/key"
 sign() { # signs the text of standard input
 	cat >"$dir/text"

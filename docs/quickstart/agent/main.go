@@ -25,8 +25,8 @@ import (
 
 var base = cmp.Or(os.Getenv("BASE"), "http://127.0.0.1:8080")
 
-// identity is an agent of the registry with its key. A real agent stores the key: whoever has it is
-// the agent.
+// identity is an agent of the registry with its key. A real agent stores the key: anyone who has it
+// is the agent.
 type identity struct {
 	AirID string `json:"air_id"`
 	DID   string `json:"did"`
