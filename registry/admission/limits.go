@@ -183,13 +183,20 @@ func (p *Policy) AdmitProved(ctx context.Context, client netip.Addr, agent regis
 
 // checkSize refuses a change of a client whose network has stored as much as it may.
 func (p *Policy) checkSize(ctx context.Context, client netip.Addr) error {
-	exceeded, ok := errors.AsType[*limit.ExceededError](p.sizes.Check(ctx, client))
+	return checkBytes(ctx, p.sizes, client, registry.Refusal{Code: "changes-size",
+		Message: fmt.Sprintf("Rate limit exceeded: your network has changed very large records: at most %d times %d bytes an hour", p.limits.Changes, registry.SizeUnit),
+		Help:    "wait for the time in Retry-After; one update can change several members, and each stores the whole record again"})
+}
+
+// checkBytes returns the refusal with its kind and its waiting time if the network of the client has stored
+// as much as a limiter allows, and nil otherwise.
+func checkBytes(ctx context.Context, l *limit.Limiter, client netip.Addr, refusal registry.Refusal) error {
+	exceeded, ok := errors.AsType[*limit.ExceededError](l.Check(ctx, client))
 	if !ok {
 		return nil
 	}
-	return &registry.Refusal{Kind: registry.ErrTooMany, Code: "changes-size", Wait: exceeded.Wait,
-		Message: fmt.Sprintf("Rate limit exceeded: your network has changed very large records: at most %d times %d bytes an hour", p.limits.Changes, registry.SizeUnit),
-		Help:    "wait for the time in Retry-After; one update can change several members, and each stores the whole record again"}
+	refusal.Kind, refusal.Wait = registry.ErrTooMany, exceeded.Wait
+	return &refusal
 }
 
 // checkRotationSize refuses a further rotation of an agent within a day where rotations from the network of
@@ -199,13 +206,9 @@ func (p *Policy) checkRotationSize(ctx context.Context, client netip.Addr, agent
 	if n == 0 || agent.Retired[n-1].By != string(registry.ByRotation) || p.now().Sub(agent.Retired[n-1].Until) >= 24*time.Hour {
 		return nil
 	}
-	exceeded, ok := errors.AsType[*limit.ExceededError](p.rotationSizes.Check(ctx, client))
-	if !ok {
-		return nil
-	}
-	return &registry.Refusal{Kind: registry.ErrTooMany, Code: "rotations-size", Wait: exceeded.Wait,
+	return checkBytes(ctx, p.rotationSizes, client, registry.Refusal{Code: "rotations-size",
 		Message: fmt.Sprintf("Rate limit exceeded: rotations from your network have stored very large records: at most %d times %d bytes an hour, beside the first rotation of an agent in 24 hours", p.limits.Changes, registry.SizeUnit),
-		Help:    "wait for the time in Retry-After, or rotate from another network; each rotation stores the whole record again"}
+		Help:    "wait for the time in Retry-After, or rotate from another network; each rotation stores the whole record again"})
 }
 
 // ChargeSize charges the size of a stored change to the network of the client, and what is beyond the
