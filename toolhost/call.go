@@ -315,7 +315,7 @@ func (h *Host) dispatchCall(inv *invocation, pinned string, runtime *Runtime, ca
 		inv.runtime = runtime
 		inv.mu.Unlock()
 		frame := altar.AppendToolCall((*buffer)[:0], &altar.ToolCall{
-			InvocationID: inv.hostID, SessionID: inv.session.id, ToolName: inv.contract.Name, Parameters: call.Parameters, TimeoutMS: max(left.Milliseconds(), 1), ClientInvocationID: inv.id,
+			InvocationID: inv.hostID, SessionID: inv.session.runtimeID, ToolName: inv.contract.Name, Parameters: call.Parameters, TimeoutMS: max(left.Milliseconds(), 1), ClientInvocationID: inv.id,
 		})
 		if cap(frame) <= keptFrame {
 			*buffer = frame

@@ -59,7 +59,7 @@ func (r *Runtime) receiveFulfillment(m altar.FulfillTools) {
 		}
 	}
 	h.mu.Lock()
-	session := h.sessions[m.SessionID]
+	session := h.sessionsByRuntimeID[m.SessionID]
 	if m.SessionID != "" && session == nil {
 		h.mu.Unlock()
 		r.sendError(inReplyTo, altar.Errorf(altar.SessionInvalid, "there is no session %.140q", m.SessionID))
@@ -124,7 +124,10 @@ func (h *Host) setGeneralOffer(r *Runtime, tools map[string]bool) {
 	}
 	r.general = true
 	// It need not say more about sessions, except those that it has answered for alone.
-	covered := func(id string) bool { return h.sessions[id] == nil || h.sessions[id].offers[r.id] == nil }
+	covered := func(id string) bool {
+		s := h.sessionsByRuntimeID[id]
+		return s == nil || s.offers[r.id] == nil
+	}
 	r.waiting = slices.DeleteFunc(r.waiting, covered)
 	maps.DeleteFunc(r.asked, func(id string, _ time.Time) bool { return covered(id) })
 }
@@ -143,7 +146,7 @@ func (r *Runtime) nextRequests() [][]byte {
 	for len(r.waiting) > 0 && len(r.asked) < maxAsked {
 		id := r.waiting[0]
 		r.waiting = r.waiting[1:]
-		if r.h.sessions[id] == nil {
+		if r.h.sessionsByRuntimeID[id] == nil {
 			continue
 		}
 		r.asked[id] = time.Now()
@@ -182,7 +185,7 @@ func (h *Host) requestForSession(s *session) {
 	h.mu.Lock()
 	for _, r := range h.runtimes {
 		if r.acknowledged && !r.general && len(r.waiting) < maxWaiting {
-			r.waiting = append(r.waiting, s.id)
+			r.waiting = append(r.waiting, s.runtimeID)
 			asking.addNext(r)
 		}
 	}
@@ -195,8 +198,8 @@ func (h *Host) requestForSession(s *session) {
 func (h *Host) dropRequests(s *session) requests {
 	asking := requests{}
 	for _, r := range h.runtimes {
-		if _, asked := r.asked[s.id]; asked {
-			delete(r.asked, s.id)
+		if _, asked := r.asked[s.runtimeID]; asked {
+			delete(r.asked, s.runtimeID)
 			asking.addNext(r)
 		}
 	}
@@ -219,7 +222,7 @@ func (h *Host) requestFulfillment() {
 	for _, s := range h.sessions {
 		for _, o := range s.offers {
 			if asking[o.runtime] != nil && len(o.runtime.waiting) < maxWaiting {
-				o.runtime.waiting = append(o.runtime.waiting, s.id)
+				o.runtime.waiting = append(o.runtime.waiting, s.runtimeID)
 			}
 		}
 	}
@@ -238,7 +241,7 @@ func (h *Host) unanswered(s *session) time.Duration {
 		if r.questions > 0 && r.questioned.After(last) {
 			last = r.questioned
 		}
-		if at, ok := r.asked[s.id]; ok && at.After(last) {
+		if at, ok := r.asked[s.runtimeID]; ok && at.After(last) {
 			last = at
 		}
 	}

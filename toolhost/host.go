@@ -81,8 +81,7 @@ type Host struct {
 	fulfillers             map[string]map[string]*Runtime // by tool and runtime id: who offers it for all sessions, connected
 	answered               chan struct{}                  // closed and replaced when a runtime has said what it executes, or is gone
 	sessions               map[string]*session
-	suggested              map[string]endedSession // by id: ended sessions whose id the client had suggested
-	suggestedSwept         time.Time
+	sessionsByRuntimeID    map[string]*session
 	byClient               map[string]*clientState
 	mcpSessions            map[string]string // by client: the session of its MCP calls
 	replays                []*invocation     // finished, oldest first
@@ -116,7 +115,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	h := &Host{
 		o: o, id: cmp.Or(o.ID, "host-"+randomHex(8)), key: make([]byte, 32), prefix: newCallPrefix(),
 		known: map[string]Contract{}, contracts: map[string]*contract{}, runtimes: map[string]*Runtime{}, offers: map[string]*offer{},
-		fulfillers: map[string]map[string]*Runtime{}, sessions: map[string]*session{}, suggested: map[string]endedSession{}, byClient: map[string]*clientState{}, mcpSessions: map[string]string{}, stops: map[*func()]struct{}{},
+		fulfillers: map[string]map[string]*Runtime{}, sessions: map[string]*session{}, sessionsByRuntimeID: map[string]*session{}, byClient: map[string]*clientState{}, mcpSessions: map[string]string{}, stops: map[*func()]struct{}{},
 		answered: make(chan struct{}),
 	}
 	rand.Read(h.key) // never fails

@@ -49,8 +49,8 @@ type Runtime struct {
 	general      bool                 // it has said what it executes in all sessions
 	questions    int                  // how often it was asked that and has not answered
 	questioned   time.Time            // when it was asked that last
-	asked        map[string]time.Time // sessions it was asked about and has not answered for
-	waiting      []string             // sessions it is still to be asked about
+	asked        map[string]time.Time // by runtimeID: sessions it was asked about and has not answered for
+	waiting      []string             // runtimeIDs of sessions it is still to be asked about
 
 	mu    sync.Mutex // guards the following fields
 	calls map[string]*invocation
@@ -175,7 +175,7 @@ func (r *Runtime) receiveAnnouncement(m altar.AnnounceRuntime) {
 	r.sendMessage(altar.RequestFulfillment{})
 	r.h.mu.Lock()
 	r.acknowledged = true
-	for id := range r.h.sessions {
+	for id := range r.h.sessionsByRuntimeID {
 		if len(r.waiting) < maxWaiting {
 			r.waiting = append(r.waiting, id)
 		}

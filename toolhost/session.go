@@ -2,8 +2,9 @@ package toolhost
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -14,13 +15,13 @@ import (
 
 // A session is the context of a client's calls (section 2).
 type session struct {
-	id      string
-	client  string
-	own     bool // the client suggested the id
-	context altar.SecurityContext
-	tenant  string // of context, if the client's identity has it; else empty
-	expires time.Time
-	timer   *time.Timer
+	id        string
+	runtimeID string // the id that runtimes get
+	client    string
+	context   altar.SecurityContext
+	tenant    string // of context, if the client's identity has it; else empty
+	expires   time.Time
+	timer     *time.Timer
 
 	// h.mu guards the following.
 	ended  bool
@@ -30,22 +31,16 @@ type session struct {
 
 const (
 	maxSessionID = 128
-	// maxSuggested bounds the ended sessions whose id a client had suggested and that are remembered, for
-	// suggestedTime each.
-	maxSuggested  = 100_000
-	suggestedTime = 24 * time.Hour
-	// suggestedSweep is the least time between two searches for those that may be forgotten.
-	suggestedSweep = time.Minute
-	maxTTL         = math.MaxInt64 / int64(time.Second)
+	maxTTL       = math.MaxInt64 / int64(time.Second)
 )
 
 // errSession is what a client learns of a session that is not its own, does not exist or has ended.
 func errSession(id string) *altar.Error {
-	return altar.Errorf(altar.SessionInvalid, "there is no session %.140q of yours: it was never made, was destroyed or has expired", id)
+	return altar.Errorf(altar.SessionInvalid, "there is no session %.140q of yours: it was never made, was destroyed, has expired or ended when the Host stopped", id)
 }
 
 // CreateSession makes a session for a client. It waits for no runtime. The suggested id is honored
-// unless it is in use, was another client's or cannot stand in an address.
+// unless a session has it or it cannot stand in an address.
 func (h *Host) CreateSession(client string, in altar.CreateSession) (altar.SessionCreated, *altar.Error) {
 	ttl := h.o.SessionTTL
 	if in.TTLSeconds != nil {
@@ -79,38 +74,25 @@ func (h *Host) addSession(s *session) *altar.Error {
 	if state.sessions >= h.o.SessionsPerClient {
 		return quotaError(fmt.Sprintf("you have %d sessions open, which is the most", state.sessions), time.Minute)
 	}
-	s.own = h.maySuggest(s)
-	for !s.own && (s.id == "" || h.sessions[s.id] != nil) {
+	if usableSessionID(s.id) && h.sessions[s.id] == nil {
+		s.runtimeID = formatRuntimeID(s.client, s.id)
+	} else {
 		s.id = "s-" + randomHex(16)
+		s.runtimeID = s.id
 	}
-	h.sessions[s.id] = s
+	h.sessions[s.id], h.sessionsByRuntimeID[s.runtimeID] = s, s
 	state.sessions++
 	s.timer = time.AfterFunc(s.expires.Sub(h.o.Now()), func() { h.endSession(s, "the session expired") })
 	return nil
 }
 
-// maySuggest reports whether the client of a session may use its id, and clears the id otherwise. Runtimes
-// recognize a repeated call by the ids of its session and of the client (client_invocation_id), so no
-// client gets the id that a session of another one had. h.mu is held.
-func (h *Host) maySuggest(s *session) bool {
-	now := h.o.Now()
-	if len(h.suggested) >= maxSuggested && now.Sub(h.suggestedSwept).Abs() >= suggestedSweep {
-		h.suggestedSwept = now
-		maps.DeleteFunc(h.suggested, func(_ string, e endedSession) bool { return now.Sub(e.at) > suggestedTime })
-	}
-	ended, known := h.suggested[s.id]
-	free := !known && len(h.suggested) < maxSuggested || ended.client == s.client
-	if !usableSessionID(s.id) || h.sessions[s.id] != nil || !free {
-		s.id = ""
-		return false
-	}
-	return true
-}
-
-// An endedSession is the client of a session that has ended, and when that was.
-type endedSession struct {
-	client string
-	at     time.Time
+// formatRuntimeID returns the id by which runtimes know a session whose id the client has suggested. They
+// recognize a repeated call by the ids of its session and of the client (client_invocation_id): sessions of
+// different clients never have the same id there, also after a restart, and those of one client that
+// suggests an id again do.
+func formatRuntimeID(client, id string) string {
+	sum := sha256.Sum256([]byte(client + "\x00" + id)) // neither has a NUL
+	return "c-" + hex.EncodeToString(sum[:16])
 }
 
 // usableSessionID reports whether an id can stand in an address and in a log.
@@ -170,9 +152,7 @@ func (h *Host) endSession(s *session, reason string) bool {
 	s.ended = true
 	s.timer.Stop()
 	delete(h.sessions, s.id)
-	if s.own {
-		h.suggested[s.id] = endedSession{s.client, h.o.Now()}
-	}
+	delete(h.sessionsByRuntimeID, s.runtimeID)
 	if h.mcpSessions[s.client] == s.id {
 		delete(h.mcpSessions, s.client)
 	}

@@ -24,7 +24,6 @@ import (
 	"go.uber.org/goleak"
 
 	"gazetteer/altarkit"
-	"gazetteer/internal/testclock"
 	"gazetteer/protocol/altar"
 	"gazetteer/toolhost"
 )
@@ -724,28 +723,59 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return b.next.RoundTrip(r)
 }
 
-// TestSuggestedSessionIDsAreBounded checks that a client that makes and ends very many sessions fills no
-// memory: the host then chooses the ids of all, and uses suggested ones again a day later.
-func TestSuggestedSessionIDsAreBounded(t *testing.T) {
-	clock := testclock.New(time.Now())
-	h := newTestHost(t, func(o *toolhost.Options) { o.Now = clock.Now })
-	for i := range 100_000 {
-		created, err := h.host.CreateSession("other", altar.CreateSession{SessionID: fmt.Sprint("x", i)})
-		if err != nil {
-			t.Fatal(err)
+// TestSessionIDsOfRuntimesBelongToOneClient checks that clients that suggest the same session ids, or the
+// ids that runtimes and the host gave to the sessions of others, never share one at a runtime, which
+// recognizes a repeated call by the ids of its session and of the client. One client that suggests an id
+// again has the same one there, also after a restart of the host.
+func TestSessionIDsOfRuntimesBelongToOneClient(t *testing.T) {
+	setup := hostSetup{dir: t.TempDir(), grace: time.Second}
+	h := startHost(t, setup)
+	p := h.connect("rt") // asked about each session alone
+	runCall := func(client, body string) (session, atRuntime string) {
+		t.Helper()
+		session = h.session(client+"-token", body)
+		asked := p.next("RequestFulfillment").(altar.RequestFulfillment).SessionID
+		p.fulfill(asked, "echo")
+		ended := make(chan answer, 1)
+		go func() {
+			a, err := h.try(t.Context(), "POST", callPath(session), client+"-token", callBody("i", "echo", `{}`))
+			if err != nil {
+				a.status = -1
+			}
+			ended <- a
+		}()
+		call := p.nextCall()
+		p.succeed(call.InvocationID, `1`)
+		if a := <-ended; a.status != 200 || call.SessionID != asked {
+			t.Errorf("%s: %d %s, asked about the session %q and called in %q", body, a.status, a.body, asked, call.SessionID)
 		}
-		if err := h.host.DestroySession("other", created.SessionID); err != nil {
-			t.Fatal(err)
+		if a := h.ask("DELETE", "/altar/v1/sessions/"+session, client+"-token", ""); a.status != 200 {
+			t.Errorf("%s: %d %s", body, a.status, a.body)
 		}
+		return session, asked
 	}
-	suggest := func(id string) string {
-		return h.ask("POST", "/altar/v1/sessions", "me-token", `{"session_id":"`+id+`"}`).SessionID
-	}
-	if id := suggest("mine"); !strings.HasPrefix(id, "s-") {
-		t.Errorf("the host uses %q, and would have to remember it", id)
-	}
-	clock.Advance(24*time.Hour + time.Second)
-	if id := suggest("mine"); id != "mine" {
-		t.Errorf("a day later it uses %q", id)
+	chosen, _ := runCall("me", `{}`)
+	suggested := []string{"mine", chosen}
+	_, mine := runCall("me", `{"session_id":"mine"}`)
+	suggested = append(suggested, mine)
+	clientOf := map[string]string{chosen: "me", mine: "me"} // by the id that the runtime got
+	idOf := map[string]string{"me mine": mine}              // by client and suggested id
+	for range 2 {
+		for _, client := range []string{"other", "me"} {
+			for _, id := range suggested {
+				session, atRuntime := runCall(client, `{"session_id":"`+id+`"}`)
+				if known := clientOf[atRuntime]; session != id || known != "" && known != client {
+					t.Errorf("%s suggests %q and has %q; for the runtime it is %q, as for %q", client, id, session, atRuntime, known)
+				}
+				if known := idOf[client+" "+id]; known != "" && known != atRuntime {
+					t.Errorf("%s suggests %q again: %q, then %q", client, id, known, atRuntime)
+				}
+				clientOf[atRuntime], idOf[client+" "+id] = client, atRuntime
+			}
+		}
+		p.ws.CloseNow()
+		h.stop()
+		h = startHost(t, setup)
+		p = h.connect("rt")
 	}
 }
