@@ -1,7 +1,10 @@
 package web_test
 
 import (
+	"html"
 	"net/url"
+	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -45,4 +48,25 @@ func TestOwnerRequestPage(t *testing.T) {
 			t.Errorf("%s: Retry-After is %q", c.name, w.Header().Get("Retry-After"))
 		}
 	}
+}
+
+// TestSigningOfOwnerRequests checks that the page about the crawler shows the commands with which an
+// owner signs a request: those that docs/validate.md shows, which TestReadmeCommands runs.
+func TestSigningOfOwnerRequests(t *testing.T) {
+	text, err := os.ReadFile("../docs/validate.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, documented, _ := strings.Cut(string(text), "openssl genpkey")
+	documented, _, _ = strings.Cut(documented, "```")
+	h := engine(t, sample{word: plainWord})
+	shown := html.UnescapeString(get(t, h, "/bot?host=corner-shop.test").Body.String())
+	for line := range strings.Lines("openssl genpkey" + documented) {
+		line = strings.ReplaceAll(strings.TrimSpace(line), "http://127.0.0.1:8080", "http://localhost")
+		if !strings.HasPrefix(line, "mv ") && !strings.Contains(shown, line) {
+			t.Errorf("/bot does not show %q of docs/validate.md", line)
+		}
+	}
+	wantPage(t, "a hostile host", get(t, h, "/bot?host="+url.QueryEscape(`x.test; rm -rf ~`)), 200, []string{"/api/v1/services/www.example.com/recrawl"})
+	wantPage(t, "a service", get(t, h, "/services/ristorante.test"), 200, []string{`<a href="/bot?host=ristorante.test#sign">`})
 }

@@ -177,6 +177,7 @@ func TestReadmeCommands(t *testing.T) {
 	for i, want := range [][]string{
 		{"Written: shop/ai.json", "not listed: ", "AI203", "1 finding repaired", "listed: it publishes", "BOOK book_table"},
 		{"corner-shop.test: proved by https", "agent service: conformant, level 1"},
+		{`{"host":"corner-shop.test","state":`},
 		{"Nothing has changed yet", "gazetteer-opt-out=corner-shop.test", "no further visits", "does not want to be visited"},
 	} {
 		checkPrinted(t, fmt.Sprintf("block %d of docs/validate.md", i+1), shell.runBlock(ctx, own[i]), want)
@@ -215,8 +216,8 @@ func ownerBlocks(t *testing.T, start string) []string {
 		block, _, _ := strings.Cut(rest, "```")
 		blocks = append(blocks, block)
 	}
-	if len(blocks) != 3 {
-		t.Fatalf("the section has %d blocks of commands, want 3", len(blocks))
+	if len(blocks) != 4 {
+		t.Fatalf("the section has %d blocks of commands, want 4", len(blocks))
 	}
 	return blocks
 }
@@ -329,9 +330,17 @@ func (s *readmeShell) command(ctx context.Context, line string) *exec.Cmd {
 }
 
 // runBlock runs the lines of a block and returns their output. Each must end with the exit code in
-// its comment, or 0 if the comment has none.
+// its comment, or 0 if the comment has none. The lines of a block with a here-document belong
+// together, and run in one shell.
 func (s *readmeShell) runBlock(ctx context.Context, block string) string {
 	s.t.Helper()
+	if strings.Contains(block, "<<END") {
+		out, err := s.command(ctx, s.exports+"\nset -eu\n"+block).CombinedOutput()
+		if err != nil {
+			s.t.Errorf("%s: %v\n%s", block, err, out)
+		}
+		return string(out)
+	}
 	output := ""
 	for line := range strings.Lines(block) {
 		line = strings.TrimSpace(line)

@@ -105,7 +105,7 @@ func (o *Owners) keyOf(ctx context.Context, id, keyID string) ([]byte, error) {
 		return nil, ctx.Err()
 	}
 	if err != nil {
-		return nil, newRefusal("signature-key", "the DID document of the key was not found", "the DID document of "+id, protocol.ClipBytes(err.Error(), registry.MaxQuoted), "publish it at the requested address, or prove the request by a TXT record")
+		return nil, newRefusal("signature-key", "the DID document of the key was not found", "the DID document of "+id, protocol.ClipBytes(err.Error(), registry.MaxQuoted), "publish it at the requested address, which is requested again after 10 seconds; an opt-out can be proved by a TXT record instead")
 	}
 	var ids []string
 	for _, m := range found.Document.VerificationMethod {

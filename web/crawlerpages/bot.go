@@ -74,6 +74,7 @@ type botView struct {
 	Addresses      []string
 	HostInterval   string
 	DomainInterval string
+	signing
 }
 
 // botInfoPage is the page that the User-Agent names.
@@ -87,6 +88,7 @@ func (p *Pages) botPage(status int, w ownerRequestView) frame.WebPage {
 	return frame.WebPage{Name: "bot", Title: "The crawler", Status: status, Body: botView{
 		Form: w, UserAgent: b.UserAgent, Token: fetch.RobotsToken, Contact: frame.ExternalLinkOf(strings.TrimPrefix(b.Contact, "mailto:")),
 		Addresses: b.Addresses, HostInterval: intervalText(b.HostInterval), DomainInterval: intervalText(b.DomainInterval),
+		signing: p.signingOf(w.Host),
 	}}
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gazetteer/api/answer"
 	"gazetteer/api/operator"
 	"gazetteer/crawler"
 	"gazetteer/internal/cli"
@@ -24,8 +23,8 @@ func (a *verbs) crawlerCommand() *cobra.Command {
 are removed at once: its pages and the API say so instead. For a long list use the
 file that crawler.block_list_file names; SIGHUP reads it again.
 
-Owners of hosts do not need these verbs: they opt out in robots.txt, or on the page
-/bot of a server.`,
+Owners of hosts need recrawl alone: they opt out in robots.txt, with gazetteer
+opt-out, or on the page /bot of a server.`,
 		Args: cli.RequireVerb,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -118,22 +117,4 @@ func formatScope(b crawler.Block) string {
 		return "*." + format.Visible(b.Host)
 	}
 	return format.Visible(b.Host)
-}
-
-func (a *verbs) recrawlCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "recrawl HOST", Short: "Visit a known host again",
-		Long: `Recrawl makes the running server visit a known host again, within the intervals that
-hold for every visit. On the socket of the data directory or over admin_listen it is
-possible at any time; over another address, as for everybody, once in 10 minutes.`,
-		Args: cli.OneHost,
-		RunE: func(c *cobra.Command, args []string) error {
-			return a.WithServer(c.Context(), cli.Operate, func(server *cli.Client) error {
-				return cli.ShowAnswer(c.Context(), a.App, server, http.MethodPost, "/api/v1/services/"+url.PathEscape(args[0])+"/recrawl", nil, nil, func(s answer.Submission) error {
-					_, err := fmt.Fprintf(a.Out, "%s will be visited again when its turn comes.\n", format.Visible(s.Host))
-					return err
-				})
-			})
-		},
-	}
 }
