@@ -175,8 +175,17 @@ func TestOwnersClaimTheirName(t *testing.T) {
 	if r := h.get("/api/v1/agents/by-username/brand_example", 200); !strings.Contains(string(r.body), rightful.AirID) {
 		t.Errorf("%s", r.body)
 	}
-	if r := claim(squatter); r.StatusCode != http.StatusConflict {
+	if r := h.get("/api/v1/agents/"+squatter.AirID, 200); !strings.Contains(string(r.body), `"handle_lost":{"handle":"brand_example","to":"`+rightful.AirID+`"`) {
+		t.Errorf("the record of the squatter does not say who has the handle: %s", r.body)
+	}
+	if r := claim(squatter); r.StatusCode != http.StatusConflict || !strings.Contains(string(r.body), "prove the domain") {
 		t.Errorf("the squatter claims it again: %s %s", r.Status, r.body)
+	}
+	if r := squatter.send("PUT", "", `{"username": "another_name"}`); r.StatusCode != http.StatusOK {
+		t.Errorf("%s %s", r.Status, r.body)
+	}
+	if r := h.get("/api/v1/agents/"+squatter.AirID, 200); strings.Contains(string(r.body), "handle_lost") {
+		t.Errorf("after a claim of another handle: %s", r.body)
 	}
 }
 

@@ -77,6 +77,9 @@ type Agent struct {
 	// Unix seconds.
 	HandleSince  time.Time `json:"handle_since,omitzero"`
 	HandleClaims []int64   `json:"handle_claims,omitempty"`
+	// HandleLost is the handle that the owner of a domain has taken, until the agent claims another
+	// one; nil for none.
+	HandleLost *LostHandle `json:"handle_lost,omitempty"`
 	// SecretWritesUntil is until when the recent writes with the agent's secret use up its limit, in
 	// Unix milliseconds, see [Options.WritesPerHour]; KeyWritesUntil is the same for its key.
 	SecretWritesUntil int64 `json:"busy,omitempty"`

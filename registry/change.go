@@ -219,14 +219,14 @@ func (a Agent) Usable() error {
 	case Active:
 		return nil
 	case Suspended:
-		return &Refusal{Kind: ErrForbidden, Code: "suspended", Message: "Agent is suspended", Help: "ask the operator of the registry, who gave this reason: " + a.Reason}
+		return &Refusal{Kind: ErrForbidden, Code: "suspended", Message: "Agent is suspended", Help: "ask the operator of the registry, who has suspended " + a.AirID + " for this reason: " + a.Reason}
 	}
 	if a.Status == Merged {
 		return &Refusal{Kind: ErrGone, Code: Merged, Message: "Agent is merged into " + a.MergedInto, Help: "use " + a.MergedInto + "; keys and history of this one stay to be read"}
 	}
-	help := "this cannot be undone; its keys and history stay to be read"
+	help := "this cannot be undone; keys and history of " + a.AirID + " stay to be read"
 	if a.Status == Erased {
-		help = "this cannot be undone; only its AIR ID and hashes in the transparency log remain"
+		help = "this cannot be undone; only the AIR ID " + a.AirID + " and hashes in the transparency log remain"
 	}
 	return &Refusal{Kind: ErrGone, Code: a.Status, Message: "Agent is " + a.Status, Help: help}
 }

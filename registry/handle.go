@@ -109,7 +109,7 @@ func (c *Change) handleWrites(ctx context.Context) ([]store.Write, error) {
 			return nil, err
 		}
 	}
-	c.Agent.HandleSince = c.Now
+	c.Agent.HandleSince, c.Agent.HandleLost = c.Now, nil
 	return append(writes, store.PutIf(store.HandleKey(to), []byte(airID), seq)), nil
 }
 
@@ -148,6 +148,13 @@ func (a Agent) ownsName(handle string) bool {
 	return slices.ContainsFunc(a.Domains, func(d Domain) bool { return d.Proved() && domainHandle(d.Name) == handle })
 }
 
+// A LostHandle is a handle that another agent has taken, which has proved the domain of that name.
+type LostHandle struct {
+	Handle string    `json:"handle"`
+	To     string    `json:"to" doc:"the AIR ID of the agent that has proved the domain"`
+	At     time.Time `json:"at"`
+}
+
 // takeOwnName lets the agent take the handle of the name of a domain that it has proved from an agent
 // that has not: in the same write that agent loses it.
 func (c *Change) takeOwnName(ctx context.Context) error {
@@ -173,6 +180,7 @@ func (c *Change) takeOwnName(ctx context.Context) error {
 		return nil // it has released the handle; the name is the owner's also before others may claim it
 	}
 	holder.Agent.Handle, holder.Agent.HandleSince, holder.handleWritten = "", time.Time{}, true
+	holder.Agent.HandleLost = &LostHandle{Handle: handle, To: c.Agent.AirID, At: c.Now}
 	return holder.AddEntry(HistoryEntry{Event: EventUpdated, Actor: ActorSystem, Fields: []string{"username"}})
 }
 

@@ -73,13 +73,17 @@ type RecordView struct {
 	DIDWBAResolved      *bool        `json:"did_wba_resolved" doc:"whether the creator's did:wba resolves and lists the agent's key; null for other DIDs"`
 	DIDWBALastCheckedAt *string      `json:"did_wba_last_checked_at" doc:"when that was checked last"`
 	IsDemo              bool         `json:"is_demo" doc:"always false, for clients of the reference"`
-	Status              string       `json:"status" doc:"active, pending, suspended or deactivated"`
+	Status              string       `json:"status" doc:"active, suspended, deactivated, deleted, merged or erased"`
 	Created             string       `json:"created" doc:"when the agent was registered"`
 	Updated             string       `json:"updated" doc:"when the record changed last"`
 	TrustScore          int          `json:"trust_score" doc:"the reference's score, 0 to 100; evidence says what it rests on"`
 	TrustGrade          string       `json:"trust_grade" doc:"the same as a letter"`
 	Components          Components   `json:"components" doc:"the parts of the score"`
 	Evidence            EvidenceView `json:"evidence" doc:"each signal with what it proves"`
+	// The three members here are not in the reference.
+	StatusReason string               `json:"status_reason,omitempty" doc:"why the operator has suspended or ended the agent"`
+	MergedInto   string               `json:"merged_into,omitempty" doc:"the agent that replaces a merged one"`
+	HandleLost   *registry.LostHandle `json:"handle_lost,omitempty" doc:"the handle that an agent with the domain of that name has taken from this one"`
 }
 
 // CreatorView is the claimed creator of an agent.
@@ -144,7 +148,7 @@ func NewRecordView(r Registry, a registry.Agent) RecordView {
 		VerificationStatus: VerificationStatus{Verified: a.Standing.IsVerified(), Score: a.Standing.RoundedWeight(), ScoreRequired: registry.VerifiedWeight,
 			AttestationCount: a.Standing.Count, DistinctWhoisRoots: a.Standing.Roots, DistinctWhoisRootsRequired: registry.VerifiedRoots},
 		DIDWBAResolved: creatorResolved(r, a),
-		Status:         a.Status, Created: registry.FormatTimestamp(a.Created), Updated: registry.FormatTimestamp(a.Updated),
+		Status:         a.Status, StatusReason: a.Reason, MergedInto: a.MergedInto, HandleLost: a.HandleLost, Created: registry.FormatTimestamp(a.Created), Updated: registry.FormatTimestamp(a.Updated),
 		TrustScore: score.Total, TrustGrade: score.Grade, Components: Components(score.Components), Evidence: newEvidenceView(r, a, score),
 	}
 	if a.Handle != "" {

@@ -170,7 +170,10 @@ var errorProblems = []errorProblem{
 		help:   "try again later",
 		retry:  30 * time.Second,
 	},
-	{is: registry.ErrHandleTaken, kind: conflict, help: "choose another handle"},
+	{
+		is: registry.ErrHandleTaken, kind: conflict,
+		help: "choose another handle; if it is the name of a domain of yours (example_com of example.com), prove the domain, and then claim it from an agent that has not proved it",
+	},
 	{is: registry.ErrState, kind: contradiction},
 	{
 		is: registry.ErrNoAgent, kind: NoAgent,

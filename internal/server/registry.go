@@ -213,7 +213,7 @@ func parseRegistries(lines []string) (map[string]string, error) {
 	for _, line := range lines {
 		host, base, ok := strings.Cut(line, "=")
 		if !ok || host == "" || !strings.HasPrefix(base, "https://") {
-			return nil, exit.Usagef("registry.remote_registries %q: want a DID host and the address of its registry, for example \"agents.example=https://registry.example\"", line)
+			return nil, exit.Usagef("registry.remote_registries %q: want a DID host and the https address of its registry, for example \"agents.example=https://registry.example\"", line)
 		}
 		bases[host] = base
 	}

@@ -165,9 +165,14 @@ func (a *verbs) printShown(record airjson.RecordView, shown shownAgent, held str
 	keys := shown.Keys
 	a.PrintField("agent", record.AirID+"  "+record.Name)
 	a.PrintField("status", record.Status)
+	a.PrintField("reason", record.StatusReason)
+	a.PrintField("into", record.MergedInto)
 	a.PrintField("did", keys.DID)
-	if record.Username != nil {
+	switch lost := record.HandleLost; {
+	case record.Username != nil:
 		a.PrintField("handle", "@"+*record.Username)
+	case lost != nil:
+		a.PrintField("handle", "none: "+lost.To+" has proved the domain of the name @"+lost.Handle+" and took it "+cli.FormatAge(now, lost.At))
 	}
 	a.PrintField("says", record.Description)
 	a.PrintField("can", strings.Join(record.Capabilities, ", "))

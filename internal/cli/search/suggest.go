@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -170,8 +171,8 @@ func (a *verbs) explainUnknownHost(ctx context.Context, c *cli.Client, host stri
 
 // explainUnresolved adds similar names to the error of an unknown name.
 func explainUnresolved(ctx context.Context, c *cli.Client, a *verbs, id string, err error) error {
-	if !isNotFound(err) {
-		return err
+	if refused, ok := errors.AsType[*cli.RefusedError](err); !isNotFound(err) || ok && refused.Status == http.StatusGone {
+		return err // an agent that has ended is known
 	}
 	namespace, verb, qualified := strings.Cut(id, ".")
 	switch {
