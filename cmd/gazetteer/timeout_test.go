@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -45,6 +46,7 @@ contracts diff
 contracts list
 contracts propose book
 contracts revoke a
+crawl example.com
 crawl-log example.com
 crawler block example.com
 crawler blocked
@@ -89,15 +91,16 @@ verbs`))
 
 // otherCommands ask no server elsewhere, or have another limit: validate and diff that of
 // crawler.timeout, mcp that of its client.
-var otherCommands = strings.Fields("check convert crawl demo diff envelope inbox-export inbox-import inbox-list inbox-read inbox-search init log-forget mcp restore serve thread validate version")
+var otherCommands = strings.Fields("check convert demo diff envelope inbox-export inbox-import inbox-list inbox-read inbox-search init log-forget mcp restore serve thread validate version")
 
 // contractList is a list of one contract.
 const contractList = `[{"name": "add", "description": "Add two numbers", "parameters": [{"name": "a", "type": "integer", "required": true}],
 	"effect": "informational", "timeout_ms": 5000, "streaming": false}]`
 
 // TestEveryCommandTimesOut has each command that talks to a server ask one that accepts connections
-// and never answers, and one that has no log and does not answer anything else: each ends after
-// --timeout with exit code 3, and says so.
+// and never answers, one that has no log and does not answer anything else, and one behind the socket
+// of a data directory that never answers, as a suspended one: each ends after --timeout with exit
+// code 3, and says so.
 func TestEveryCommandTimesOut(t *testing.T) {
 	dir := t.TempDir()
 	key, file := filepath.Join(dir, "agent.key"), filepath.Join(dir, "file")
@@ -127,22 +130,33 @@ func TestEveryCommandTimesOut(t *testing.T) {
 	t.Cleanup(withoutLog.Close)
 	t.Cleanup(func() { close(release) })
 
+	suspended := filepath.Join(dir, "suspended")
+	listenSilently(t, suspended)
+
+	environment := server.Environment{}
 	listed := map[string]bool{}
 	files := 0
 	var running sync.WaitGroup
 	for _, line := range networkCommands {
 		words := strings.Split(line, "\x00")
-		found, _, err := newRoot(cli.Streams{}, server.Environment{}).Find(words)
+		found, _, err := newRoot(cli.Streams{}, environment).Find(words)
 		if err != nil {
 			t.Fatal(err)
 		}
 		path := found.CommandPath()
 		listed[path] = true
-		for _, s := range []*httptest.Server{silent, withoutLog} {
-			if s == withoutLog && (words[0] == "log" || path == "gazetteer agent proof") {
+		for _, server := range [][]string{
+			{"--server", silent.URL, "--data-dir", filepath.Join(dir, "none")},
+			{"--server", withoutLog.URL, "--data-dir", filepath.Join(dir, "none")},
+			{"--data-dir", suspended},
+		} {
+			if server[1] == withoutLog.URL && (words[0] == "log" || path == "gazetteer agent proof") {
 				continue // it is told that there is no log
 			}
-			args := []string{"--server", s.URL, "--timeout", "100ms", "--data-dir", filepath.Join(dir, "none")}
+			if server[0] != "--server" && words[0] == "log" || server[0] == "--server" && words[0] == "crawl" {
+				continue // log reads the files of a data directory; crawl is for the socket only
+			}
+			args := append(server, "--timeout", "100ms")
 			for _, w := range words {
 				if path, ok := map[string]string{"KEY": key, "FILE": file, "LIST": list, "TOKEN": token}[w]; ok {
 					w = path
@@ -154,7 +168,7 @@ func TestEveryCommandTimesOut(t *testing.T) {
 			}
 			running.Go(func() {
 				out := &spool{}
-				code := run(t.Context(), args, cli.Streams{In: strings.NewReader(""), Out: out, Err: out}, server.Environment{})
+				code := run(t.Context(), args, cli.Streams{In: strings.NewReader(""), Out: out, Err: out}, environment)
 				if code != exit.Network || !strings.Contains(out.String(), "--timeout") && !strings.Contains(out.String(), "no answer in time") {
 					t.Errorf("%s: exit code %d, want %d\n%s", strings.Join(args, " "), code, exit.Network, out)
 				}
@@ -175,4 +189,22 @@ func TestEveryCommandTimesOut(t *testing.T) {
 		}
 	}
 	walk(newRoot(cli.Streams{}, server.Environment{}))
+}
+
+// listenSilently listens on the socket of a data directory and answers no request.
+func listenSilently(t *testing.T, dir string) {
+	t.Helper()
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	address, release, err := server.SocketAddress(filepath.Join(dir, server.SocketName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(release)
+	l, err := net.Listen("unix", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
 }

@@ -18,12 +18,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"gazetteer/internal/config"
 	"gazetteer/internal/exit"
 	"gazetteer/internal/server"
 	"gazetteer/internal/wait"
 	"gazetteer/limit"
 	"gazetteer/lint/format"
+	"gazetteer/store/boltfile"
 	"gazetteer/store/boltstore"
 	"gazetteer/store/follow"
 )
@@ -41,6 +44,15 @@ type Client struct {
 	head  *LogHead         // what [App.CheckLog] has found
 	// silence is the longest time without data from the server, 0 for no limit.
 	silence time.Duration
+	dir     string // the data directory of a local server
+}
+
+// place names the server in an error.
+func (c *Client) place() string {
+	if c.Local {
+		return "the server of the data directory " + format.Visible(c.dir)
+	}
+	return c.Base
 }
 
 // Access says which servers can answer a command.
@@ -107,6 +119,7 @@ func (a *App) connectToServer(ctx context.Context, access Access) (*Client, func
 	}
 	dir := settings.DataDir
 	if c, ok := NewSocketClient(dir); ok {
+		c.silence = a.Timeout
 		return c, closeNothing, nil
 	}
 	if _, err := os.Stat(filepath.Join(dir, boltstore.FormatFile)); errors.Is(err, fs.ErrPermission) {
@@ -268,7 +281,7 @@ func NewSocketClient(dir string) (*Client, bool) {
 	}
 	conn.Close()
 	transport := &http.Transport{DialContext: dial}
-	return &Client{HTTP: &http.Client{Transport: transport}, Base: "http://localhost", Local: true}, true
+	return &Client{HTTP: &http.Client{Transport: transport}, Base: "http://localhost", Local: true, dir: dir}, true
 }
 
 // socketTime is how long a command waits for the socket of a server that is starting.
@@ -282,6 +295,7 @@ func (a *App) awaitSocket(ctx context.Context, dir string) (*Client, bool) {
 	defer cancel()
 	for wait.For(ctx, 20*time.Millisecond) == nil {
 		if c, ok := NewSocketClient(dir); ok {
+			c.silence = a.Timeout
 			return c, true
 		}
 	}
@@ -443,9 +457,12 @@ func (c *Client) Send(request *http.Request, also ...int) (*http.Response, error
 	return nil, refusalError(response, raw)
 }
 
-// Unlimited returns a client that waits for an answer without limit, for work that takes as long as the
-// data is large.
-func (c *Client) Unlimited() *Client {
+// UnlimitedByDefault returns a client that waits for an answer without limit, for work that takes long
+// without a sign of life. A --timeout that the user has given still applies.
+func (c *Client) UnlimitedByDefault(command *cobra.Command) *Client {
+	if command.Flags().Changed("timeout") {
+		return c
+	}
 	unlimited := *c
 	unlimited.silence = 0
 	return &unlimited
@@ -471,7 +488,7 @@ func (c *Client) Do(request *http.Request) (*http.Response, error) {
 	}
 	if errors.Is(context.Cause(sent.Context()), errSilent) {
 		stop()
-		return nil, exit.Networkf("%s does not answer: it has sent nothing for %s (--timeout)", c.Base, c.silence)
+		return nil, c.silenceError()
 	}
 	stop()
 	if gone := request.Context().Err(); gone != nil {
@@ -482,9 +499,22 @@ func (c *Client) Do(request *http.Request) (*http.Response, error) {
 		err = about.Err // it repeats the whole address
 	}
 	if c.Local {
-		return nil, exit.Networkf("the server of the data directory does not answer: %s", describeNetworkError(err))
+		return nil, exit.Networkf("%s does not answer: %s", c.place(), describeNetworkError(err))
 	}
 	return nil, exit.Networkf("%s does not answer: %s\nIs a server running there? gazetteer serve starts one; --server names another", c.Base, describeNetworkError(err))
+}
+
+// silenceError returns the error of a server that accepted a request and sent nothing for the time of
+// --timeout. On this machine its process can be examined.
+func (c *Client) silenceError() error {
+	if !c.Local {
+		return exit.Networkf("%s does not answer: it has sent nothing for %s (--timeout)", c.place(), c.silence)
+	}
+	process := "its process"
+	if holder := boltfile.Holder(c.dir); holder != nil && holder.PID > 0 {
+		process = fmt.Sprintf("its process %d", holder.PID)
+	}
+	return exit.Networkf("%s does not answer: it has sent nothing for %s (--timeout)\n%s is busy or suspended: read its log; kill -CONT continues a suspended process; a larger --timeout waits longer", c.place(), c.silence, process)
 }
 
 // errSilent means that a server sent nothing for the time of --timeout.
@@ -540,11 +570,11 @@ func (c *Client) ReadAnswer(response *http.Response) ([]byte, error) {
 	raw, err := limit.ReadAll(response.Body, maxAnswer)
 	switch {
 	case errors.Is(err, limit.ErrTooLarge):
-		return nil, exit.Networkf("the answer of %s is larger than %d MiB: it is not read", c.Base, maxAnswer>>20)
+		return nil, exit.Networkf("the answer of %s is larger than %d MiB: it is not read", c.place(), maxAnswer>>20)
 	case err != nil && watched && errors.Is(context.Cause(body.ctx), errSlow):
-		return raw, exit.Networkf("%s has not sent all of its answer in %s, %d times --timeout", c.Base, answerTimes*c.silence, answerTimes)
+		return raw, exit.Networkf("%s has not sent all of its answer in %s, %d times --timeout", c.place(), answerTimes*c.silence, answerTimes)
 	case err != nil:
-		return raw, exit.Networkf("read the answer of %s: %w", c.Base, err)
+		return raw, exit.Networkf("read the answer of %s: %w", c.place(), err)
 	}
 	return raw, nil
 }
@@ -555,7 +585,7 @@ func (c *Client) DecodeAnswer(response *http.Response, v any) (raw []byte, err e
 		return nil, err
 	}
 	if err := json.Unmarshal(raw, v); err != nil {
-		return nil, exit.Networkf("%s did not answer as Gazetteer would: %v", c.Base, err)
+		return nil, exit.Networkf("%s did not answer as Gazetteer would: %v", c.place(), err)
 	}
 	return raw, nil
 }

@@ -69,7 +69,9 @@ other, and exit code 0 means that every host has an outcome.`,
 			case len(args) == 0:
 				return cli.UsageError(c, "crawl needs a host, for example: gazetteer crawl example.com")
 			}
-			return a.WithServer(c.Context(), cli.Crawl, func(server *cli.Client) error { return a.crawlHosts(c.Context(), server, asked) })
+			return a.WithServer(c.Context(), cli.Crawl, func(server *cli.Client) error {
+				return a.crawlHosts(c.Context(), server.UnlimitedByDefault(c), asked)
+			})
 		},
 	}
 	c.Flags().StringVar(&file, "file", "", "read hosts from this list")

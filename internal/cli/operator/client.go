@@ -30,12 +30,7 @@ func (a *verbs) withOperator(ctx context.Context, use func(*cli.Client) error) e
 // withUnlimitedOperator calls withOperator for work that takes as long as the data is large: it waits
 // without limit, unless --timeout is given.
 func (a *verbs) withUnlimitedOperator(c *cobra.Command, use func(*cli.Client) error) error {
-	return a.withOperator(c.Context(), func(server *cli.Client) error {
-		if !c.Flags().Changed("timeout") {
-			server = server.Unlimited()
-		}
-		return use(server)
-	})
+	return a.withOperator(c.Context(), func(server *cli.Client) error { return use(server.UnlimitedByDefault(c)) })
 }
 
 const operatorRoot = "/admin/registry"

@@ -192,14 +192,8 @@ reason and the repair are shown by: gazetteer registry
 Exit code 1 if something is still wrong.`,
 		Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			err := showAnswer(c.Context(), a, http.MethodPost, operatorRoot+"/log/resume", nil, func(v air.SigningState) error {
-				a.PrintField("log", v.Origin+", "+cli.Plural(int(v.Leaves), "leaf"))
-				if !v.Signs {
-					a.PrintField("", "it is not halted, but cannot sign at the moment; see the log of the server")
-					return nil
-				}
-				a.PrintField("", "it signs")
-				return nil
+			err := a.withUnlimitedOperator(c, func(server *cli.Client) error {
+				return cli.ShowAnswer(c.Context(), a.App, server, http.MethodPost, operatorRoot+"/log/resume", nil, nil, a.printSigning)
 			})
 			if cli.IsRefusedWithStatus(err, http.StatusConflict) {
 				return exit.NotFoundf("%v", err)
@@ -207,6 +201,16 @@ Exit code 1 if something is still wrong.`,
 			return err
 		},
 	}
+}
+
+func (a *verbs) printSigning(v air.SigningState) error {
+	a.PrintField("log", v.Origin+", "+cli.Plural(int(v.Leaves), "leaf"))
+	if !v.Signs {
+		a.PrintField("", "it is not halted, but cannot sign at the moment; see the log of the server")
+		return nil
+	}
+	a.PrintField("", "it signs")
+	return nil
 }
 
 func (a *verbs) applicationsCommand() *cobra.Command {
