@@ -18,6 +18,7 @@ import (
 	"gazetteer/internal/cli/search"
 	"gazetteer/internal/server"
 	"gazetteer/internal/version"
+	"gazetteer/lint/command"
 )
 
 func newRoot(s cli.Streams, e server.Environment) *cobra.Command {
@@ -55,11 +56,12 @@ Exit codes: 0 done, 1 not found or findings, 2 usage, 3 network or server,
 	flags.StringVar(&a.DataDir, "data-dir", "", "data directory (over data_dir of the configuration)")
 	flags.StringVar(&a.Server, "server", "", "address of a running server, for example http://127.0.0.1:8080")
 	flags.StringArrayVar(&a.Settings, "set", nil, "set one key of the configuration, for example crawler.workers=8")
-	cli.SpanVar(flags, &a.Timeout, "timeout", time.Minute, "longest pause in the answer of a server elsewhere; the whole answer may take ten times as long; 0, and the default of backup, census and compact: no limit")
+	cli.SpanVar(flags, &a.Timeout, "timeout", time.Minute, "longest pause in the answer of a server; the whole answer may take ten times as long; 0: no limit, which is the default of backup, census, compact, crawl and registry resume-signing")
 	flags.BoolVar(&a.JSON, "json", false, "write JSON")
 	root.SetVersionTemplate(version.Read().Describe("gazetteer"))
 	root.Flags().BoolP("version", "v", false, "print the version, the commit and the date")
 	root.SetFlagErrorFunc(cli.FlagError)
+	command.WrapFlags(root)
 	root.SetHelpCommand(cli.HelpCommand())
 	root.AddCommand(a.ServeCommand(), demo.Command(a))
 	root.AddCommand(crawl.Commands(a)...)

@@ -3,6 +3,9 @@ package main
 import (
 	"strings"
 	"testing"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
 
 	"gazetteer/internal/cli"
 	"gazetteer/internal/server"
@@ -33,4 +36,21 @@ func TestCommandGroups(t *testing.T) {
 	if help := root.UsageString(); !strings.Contains(help, "Run a server:\n  backup ") {
 		t.Errorf("the help is\n%s", help)
 	}
+}
+
+// TestHelpWidth checks that no line of a help is wider than a terminal of 100 columns.
+func TestHelpWidth(t *testing.T) {
+	var walk func(c *cobra.Command)
+	walk = func(c *cobra.Command) {
+		c.InitDefaultHelpFlag()
+		for line := range strings.Lines(c.Long + "\n" + c.UsageString()) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 100 {
+				t.Errorf("%s --help has a line of %d columns: %s", c.CommandPath(), n, line)
+			}
+		}
+		for _, below := range c.Commands() {
+			walk(below)
+		}
+	}
+	walk(newRoot(cli.Streams{}, server.Environment{}))
 }

@@ -102,5 +102,6 @@ Exit codes: 0 done, 1 findings, 2 usage, 3 something could not be read,
 		},
 	})
 	command.UsageErrors(root)
+	command.WrapFlags(root)
 	return root
 }

@@ -58,6 +58,15 @@ func UsageErrors(root *cobra.Command) {
 	}
 }
 
+// helpWidth is the number of columns of the longest line that describes a flag.
+const helpWidth = 100
+
+// WrapFlags breaks the descriptions of flags in the help of all commands into lines of helpWidth
+// columns.
+func WrapFlags(root *cobra.Command) {
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "FlagUsages", fmt.Sprint("FlagUsagesWrapped ", helpWidth)))
+}
+
 // Exit codes.
 const (
 	ExitFindings = 1

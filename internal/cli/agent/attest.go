@@ -30,7 +30,7 @@ func (a *verbs) attestCommand(k *keyring) *cobra.Command {
 from agents that are older than 30 days and whose key is in the DID document of
 their own domain.
 
-  gazetteer agent attest AIR-7F3K-M9JQ-X2PW --type identity_verification --statement "We have met them."
+  gazetteer agent attest AIR-7F3K-M9JQ-X2PW --type identity_verification --statement "We met."
   gazetteer agent attest AIR-7F3K-M9JQ-X2PW --revoke 7`,
 		Args: cli.ExactArgs(1, "the agent that it is about"),
 		RunE: func(c *cobra.Command, args []string) error {

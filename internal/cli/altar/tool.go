@@ -36,7 +36,7 @@ server you are its client "operator"; elsewhere name the server and your token:
 
   gazetteer tool list
   gazetteer tool call add --arg a=1 --arg b=2
-  gazetteer --server https://tools.example tool call add --token-file planner.token --arg a=1 --arg b=2`,
+  gazetteer --server https://tools.example tool list --token-file planner.token`,
 		Args: cli.RequireVerb,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}

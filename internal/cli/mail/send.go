@@ -40,9 +40,11 @@ that was received, or a file with an envelope.
   gazetteer send --reply-to 4f0c --accept
 
 The message is checked against its thread before it is sent, and the key against the
-agent's DID document. --seal encrypts the body, so that only the recipient can read it. A failed delivery is tried again after 1, 2, 4 and 8
-seconds, or when the inbox says so within 30 seconds; standard error says why. A
-recipient whose key changed is resolved once more.
+agent's DID document. --seal encrypts the body, so that only the recipient can read it.
+A failed delivery is tried again after 1, 2, 4 and 8 seconds, or when the inbox says so
+within 30 seconds; standard error says why. A recipient whose key changed is resolved
+once more.
+
 Sent messages are stored in the mailbox beside the key file. --again sends an undelivered
 message again, with its old id, so that it arrives once.`,
 		Args: func(c *cobra.Command, args []string) error {
