@@ -77,6 +77,7 @@ func (s *searcher) rankFound(found *view.MatchSet, limit int) (entries []view.Ra
 		Masks:       found.Masks,
 		Effects:     effects,
 		Act:         s.request.Act,
+		Language:    s.request.Language,
 		Limit:       limit,
 		Grouped:     len(s.query.Hosts) == 0,
 	})

@@ -14,6 +14,7 @@ import (
 	"gazetteer/document"
 	"gazetteer/index/query"
 	"gazetteer/index/tokens"
+	"gazetteer/index/translate"
 	"gazetteer/protocol"
 )
 
@@ -173,6 +174,9 @@ func whatText(o *document.Operation) string {
 	var l textJoiner
 	l.addText(tokens.PrepareText(o.Intent))
 	l.addText(tokens.PrepareText(o.Outcome))
+	language := translate.LanguageOf(o.Intent)
+	l.addText(translate.Meanings(language, o.Intent))
+	l.addText(translate.Meanings(language, o.Outcome))
 	hints := textJoiner{limit: maxListed}
 	for _, p := range o.Parameters {
 		hints.addText(tokens.PrepareText(p.Description))
@@ -186,6 +190,7 @@ func ServiceText(d *document.Document) string {
 	var l textJoiner
 	l.addText(tokens.PrepareText(d.Service.Name))
 	l.addText(tokens.PrepareText(d.Service.Description))
+	l.addText(translate.Meanings(translate.LanguageOf(d.Service.Description), d.Service.Description))
 	l.addText(tokens.PrepareName(d.Service.Domain))
 	names := textJoiner{limit: maxListed}
 	for _, c := range d.Service.Categories {

@@ -82,6 +82,7 @@ func VersionSample() document.Document {
 			{ID: "clear", Verb: "CLEAR", Intent: "Clears a calendar. This operation deletes all events"},
 			{ID: "detect", Verb: "CREATE", Intent: "Text feed. Identifies the language of a text"},
 			{ID: "switch", Verb: "SWITCH", Intent: "Switches the lights of a room on or off"},
+			{ID: "termin", Verb: "CALL", Intent: "Sagt einen vereinbarten Termin für morgen ab"},
 			{ID: "random", Verb: "LIST", Intent: "Returns an image. Excluding the tag will return any"},
 		},
 	}

@@ -9,6 +9,7 @@ import (
 	"gazetteer/document"
 	"gazetteer/index/query"
 	"gazetteer/index/tokens"
+	"gazetteer/index/translate"
 	"gazetteer/protocol/effect"
 )
 
@@ -135,7 +136,7 @@ func withoutSubject(sentence string) string {
 	return sentence
 }
 
-// ClassField is the keyword field of the inferred effects, as a number.
+// ClassField is the keyword field of the inferred effects and the language, as a number.
 const ClassField = "effectclass"
 
 // classValue is the value of [ClassField].
@@ -153,8 +154,16 @@ func classValue(o *document.Operation, class effect.Class) string {
 	case class != 0 && strings.EqualFold(o.Verb, anyPost):
 		value |= PostFlag
 	}
+	value |= translate.LanguageNumber(translate.LanguageOf(o.Intent)) << languageShift
 	return strconv.Itoa(value)
 }
+
+// The number of the language of an operation's description is in the bits of its class value from
+// this one; see [translate.LanguageNumber].
+const languageShift = 12
+
+// LanguageNumberOf returns the number of the language in a value of [ClassField].
+func LanguageNumberOf(value int) int { return value >> languageShift }
 
 // ChangesFlag marks an operation that changes the world; see [Changes].
 const ChangesFlag = 1 << 10

@@ -57,7 +57,7 @@ func parseForeign(a analysis.Analyzer, language, text string) Request {
 	}
 	fields := strings.Fields(text)
 	if language == translate.German {
-		fields = joinRenounced(joinSeparated(fields))
+		fields = joinRenounced(translate.JoinSeparated(fields))
 	}
 	fields = translate.JoinPhrases(language, fields)
 	for i, field := range fields {
@@ -183,29 +183,6 @@ func endsWithInfinitive(fields []string) bool {
 	last := fields[len(fields)-1]
 	first, _ := utf8.DecodeRuneInString(last)
 	return unicode.IsLower(first) && (strings.HasSuffix(last, "en") || strings.HasSuffix(last, "ern") || strings.HasSuffix(last, "eln"))
-}
-
-// separableParticles end a German sentence whose verb they belong to: "sag den Termin ab" is absagen.
-var separableParticles = strings.Fields("ab an auf aus ein her hin hinzu nach um vor weg zu zurück zusammen")
-
-// joinSeparated joins the particle at the end of a German sentence to the verb at its beginning, if
-// the dictionary has the verb.
-func joinSeparated(fields []string) []string {
-	last := len(fields) - 1
-	if last < 2 {
-		return fields
-	}
-	particle := normalizeWord(fields[last])
-	if !slices.Contains(separableParticles, particle) {
-		return fields
-	}
-	for _, ending := range []string{"en", "n", ""} {
-		verb := particle + strings.TrimSuffix(normalizeWord(fields[0]), "e") + ending
-		if words := translate.Translate(translate.German, verb); len(words) == 1 && words[0].Meanings != nil {
-			return append([]string{verb}, fields[1:last]...)
-		}
-	}
-	return fields
 }
 
 // joinRenounced makes a German sentence that renounces a thing one that cancels it: "den Flug brauche

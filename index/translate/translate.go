@@ -373,6 +373,29 @@ func JoinPhrases(language string, fields []string) []string {
 	return joined
 }
 
+// separableParticles end a German sentence whose verb they belong to: "sag den Termin ab" is absagen.
+var separableParticles = strings.Fields("ab an auf aus ein her hin hinzu nach um vor weg zu zurück zusammen")
+
+// JoinSeparated joins the particle at the end of a German sentence to the verb at its beginning, if
+// the dictionary has the verb.
+func JoinSeparated(fields []string) []string {
+	last := len(fields) - 1
+	if last < 2 {
+		return fields
+	}
+	particle := trimmed(fields[last])
+	if !slices.Contains(separableParticles, particle) {
+		return fields
+	}
+	for _, ending := range []string{"en", "n", ""} {
+		verb := particle + strings.TrimSuffix(trimmed(fields[0]), "e") + ending
+		if words := Translate(German, verb); len(words) == 1 && words[0].Meanings != nil {
+			return append([]string{verb}, fields[1:last]...)
+		}
+	}
+	return fields
+}
+
 // Translate splits a part of a text without spaces into words, and returns their translations.
 func Translate(language, field string) []Translation {
 	field = trimmed(field)

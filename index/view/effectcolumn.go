@@ -5,6 +5,7 @@ import (
 
 	"gazetteer/index/entry"
 	"gazetteer/index/query"
+	"gazetteer/index/translate"
 	"gazetteer/protocol/effect"
 )
 
@@ -24,6 +25,7 @@ const (
 	changesToMake = 0.92 // it changes something that exists but something new is wanted
 	endsOther     = 0.6  // it ends another object than the requested one, or more objects
 	unknownThing  = 0.86 // it needs an identifier, and the request has none
+	otherLanguage = 0.8  // it is described in another language than English and that of the request
 )
 
 // effectFactor returns the factor of the score of an operation with these effects for an act.
@@ -70,6 +72,8 @@ type EffectColumn struct {
 	many    []bool         // by the number of a value
 	changes []bool         // by the number of a value
 	posts   []bool         // by the number of a value
+
+	languages []int // by the number of a value: see [translate.LanguageNumber]
 }
 
 // Effects returns the column of the inferred effects.
@@ -85,12 +89,13 @@ func (v *View) Effects() (*EffectColumn, error) {
 		return nil, err
 	}
 	flags := func() []bool { return make([]bool, len(values.All)) }
-	c := &EffectColumn{Values: values, Classes: make([]effect.Class, len(values.All)), needsID: flags(), many: flags(), changes: flags(), posts: flags()}
+	c := &EffectColumn{Values: values, Classes: make([]effect.Class, len(values.All)), needsID: flags(), many: flags(), changes: flags(), posts: flags(), languages: make([]int, len(values.All))}
 	for i, value := range values.All {
 		if n, err := strconv.ParseUint(value, 10, 16); err == nil {
 			c.Classes[i] = effect.Class(n)
 			c.needsID[i], c.many[i] = n&entry.IdentifierFlag != 0, n&entry.ManyFlag != 0
 			c.changes[i], c.posts[i] = n&entry.ChangesFlag != 0, n&entry.PostFlag != 0
+			c.languages[i] = entry.LanguageNumberOf(int(n))
 		}
 	}
 	v.mu.Lock()
@@ -130,8 +135,10 @@ func (c *EffectColumn) mayCompute(p EntryRef, act query.Act) bool {
 // isPost reports whether an operation works something out from what is posted.
 func (c *EffectColumn) isPost(p EntryRef) bool { return c.posts[c.Values.ValueNumber(p)] }
 
-// factorsFor returns for each value the factor of the scores of its operations.
-func (c *EffectColumn) factorsFor(act query.Act) []float64 {
+// factorsFor returns for each value the factor of the scores of its operations, for an act and the
+// language of a request.
+func (c *EffectColumn) factorsFor(act query.Act, language string) []float64 {
+	asked := translate.LanguageNumber(language)
 	factors := make([]float64, len(c.Classes))
 	for i, class := range c.Classes {
 		factors[i] = effectFactor(act, class)
@@ -143,6 +150,9 @@ func (c *EffectColumn) factorsFor(act query.Act) []float64 {
 		}
 		if c.needsID[i] && !act.HasValue {
 			factors[i] *= unknownThing
+		}
+		if c.languages[i] != 0 && c.languages[i] != asked {
+			factors[i] *= otherLanguage
 		}
 	}
 	return factors

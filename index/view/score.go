@@ -244,6 +244,7 @@ type Ranking struct {
 	Grouped     bool                // whether a service has at most perService places
 	Effects     *EffectColumn       // the inferred effects of operations
 	Act         query.Act           // the requested act
+	Language    string              // of the request; "" for English
 	Verbs       *FieldValues        // the verbs of operations; nil when the verb does not matter
 	Mentions    []bitset.Set        // the operations that mention the object that the request ends; nil if it ends nothing
 	VerbFactors []float64           // by the number of a verb
@@ -270,7 +271,7 @@ func (v *View) RankOperations(r Ranking) (page []RankedEntry, more bool, total i
 		}
 		most = max(scores[v.ScoreIndex(first.EntryRef)], minMaximumShare*words.maximum)
 	}
-	scorer := candidateScorer{view: v, ranking: &r, most: most, factors: r.Effects.factorsFor(r.Act)}
+	scorer := candidateScorer{view: v, ranking: &r, most: most, factors: r.Effects.factorsFor(r.Act, r.Language)}
 	for i := range pool {
 		pool[i], _ = scorer.scoreCandidate(pool[i].EntryRef)
 	}

@@ -1,0 +1,57 @@
+package index
+
+import (
+	"testing"
+
+	"gazetteer/index/query"
+)
+
+// TestDescriptionsInOtherLanguages checks that requests in any language find operations that are
+// described in another one: by the meanings of the words of their descriptions.
+func TestDescriptionsInOtherLanguages(t *testing.T) {
+	x, _ := indexed(t,
+		agis("stadtwerke.test", "RETRIEVE /collection-dates: Sagt, wann Papier, Restmüll und Biomüll abgeholt werden",
+			"REPORT /cut: Meldet einen Stromausfall an einer Adresse"),
+		agis("recipes.test", "SHOW /collections: Shows the collections of recipes for the season"),
+		agis("gemeinde.test", "REPORT /damage: Meldet eine kaputte Laterne, ein Schlagloch oder wilden Müll"),
+		agis("fromagerie.test", "ORDER /order: Commande des fromages pour la livraison du vendredi"),
+		agis("groceries.test", "ORDER /groceries: Orders groceries for delivery"),
+		agis("hotel-lilas.test", "RESERVE /chambre: Réserve une chambre d’hôtel"),
+		agis("onsen.test", "BOOK /room: 温泉宿の部屋を予約する"),
+		agis("arzt.test", "CALL /termin: Sagt einen vereinbarten Arzttermin ab", "ORDER /rezept: Bestellt ein Folgerezept für ein Medikament, das regelmäßig eingenommen wird"))
+	wantFirst(t, x, map[string]string{
+		"when is the garbage collected":     "RETRIEVE /collection-dates",
+		"garbage collection dates":          "RETRIEVE /collection-dates",
+		"wann wird der Müll abgeholt":       "RETRIEVE /collection-dates",
+		"report a power outage":             "REPORT /cut",
+		"report a broken street lamp":       "REPORT /damage",
+		"goat cheese delivery":              "ORDER /order",
+		"Käse bestellen":                    "ORDER /order",
+		"room at a hot spring":              "BOOK /room",
+		"온천 여관 예약":                          "BOOK /room",
+		"cancel the doctor's appointment":   "CALL /termin",
+		"prescription for my medicine":      "ORDER /rezept",
+		"réserver une chambre d'hôtel":      "RESERVE /chambre",
+		"prenotare una camera d'albergo":    "RESERVE /chambre",
+		"order groceries for the household": "ORDER /groceries",
+	})
+}
+
+// TestOtherLanguagesComeAfterTheOwn checks that of operations that do the same, one that is described in
+// English or in the language of the request comes before one in a third language.
+func TestOtherLanguagesComeAfterTheOwn(t *testing.T) {
+	x, _ := indexed(t,
+		agis("taxi-sol.test", "ORDER /taxi: Pide un taxi a una dirección para una hora"),
+		agis("taxi.test", "ORDER /taxi: Orders a taxi to an address for a time"),
+		agis("taxi-japan.test", "ORDER /taxi: 住所にタクシーを呼ぶ"))
+	for asked, want := range map[string]string{
+		"order a taxi to my address":        "taxi.test",
+		"pedir un taxi a mi dirección":      "taxi-sol.test",
+		"住所にタクシーを呼んで":                       "taxi-japan.test",
+		"chiamare un taxi al mio indirizzo": "taxi.test",
+	} {
+		if hits := search(t, x, query.Query{Words: asked}).Hits; len(hits) == 0 || hits[0].Host != want {
+			t.Errorf("%q: %v, want the operation of %s first", asked, hits, want)
+		}
+	}
+}

@@ -1,0 +1,42 @@
+package translate
+
+import "testing"
+
+func TestLanguageOfDescriptions(t *testing.T) {
+	for text, want := range map[string]string{
+		"Meldet einen Stromausfall an einer Adresse":                     German,
+		"Calcula el precio de un viaje en taxi entre dos direcciones":    Spanish,
+		"Trouve une chambre libre pour des dates":                        French,
+		"寿司の出前を注文する":                                                     Japanese,
+		"Check if Users Follow Playlist":                                 "",
+		"Indices":                                                        "",
+		"Update-Media-Providers":                                         "",
+		"Finds a restaurant in the French quarter, for example Chez Lea": "",
+		"Returns all a la carte dishes of the menu":                      "",
+		"": "",
+	} {
+		if got := LanguageOf(text); got != want {
+			t.Errorf("%q is in language %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestMeanings(t *testing.T) {
+	for text, want := range map[string]string{
+		"Meldet einen Stromausfall an einer Adresse": "report outage power address",
+		"Sagt einen vereinbarten Termin für uns ab":  "cancel arrange appointment",
+		"Shows the bread of the day":                 "",
+	} {
+		if got := Meanings(LanguageOf(text), text); got != want {
+			t.Errorf("%q means %q, want %q", text, got, want)
+		}
+	}
+}
+
+// BenchmarkLanguageOf measures what the language of a description in English costs, which is asked of
+// every operation that is indexed.
+func BenchmarkLanguageOf(b *testing.B) {
+	for b.Loop() {
+		LanguageOf("Retrieves a list of all transactions for a specified statement period, with their amounts.")
+	}
+}
