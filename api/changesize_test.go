@@ -257,3 +257,70 @@ func TestRotationsOfLargeRecordsAreBoundedByBytes(t *testing.T) {
 		t.Errorf("after %d s: %s %s", seconds, r.Status, r.body)
 	}
 }
+
+// TestKeyChangesOfManyLargeRecordsAreBoundedByBytes checks that first rotations and recoveries of many agents
+// with large records store a bounded number of bytes from one network, that an agent with a small record
+// and a client of another network do not wait for them, and that Retry-After is true.
+func TestKeyChangesOfManyLargeRecordsAreBoundedByBytes(t *testing.T) {
+	const changes = 200
+	for name, change := range map[string]func(h *testServer, o owner, seed int, now time.Time, from string) bufferedResponse{
+		"rotation": func(h *testServer, o owner, seed int, now time.Time, from string) bufferedResponse {
+			x := registry.NewRotation(o.CreatorDID, o.key, keyFromSeed(1000+seed), "", now)
+			return h.request("POST", o.path+"/keys", rotationBody(t, x), "Content-Type", jsonType, "X-Forwarded-For", from)
+		},
+		"recovery": func(h *testServer, o owner, seed int, now time.Time, from string) bufferedResponse {
+			x := registry.NewRecovery(o.CreatorDID, encodeMultikey(o.key), keyFromSeed(500+seed), keyFromSeed(1000+seed), "", now)
+			body := map[string]string{"agent": x.Agent, "current_key": x.From, "public_key": x.To, "recovery_key": x.Key,
+				"created": x.Created.Format(time.RFC3339), "nonce": x.Nonce, "recovery_signature": x.RecoverySignature, "new_signature": x.NewSignature}
+			return h.request("POST", o.path+"/recovery", string(encodeJSON(t, body)), "Content-Type", jsonType, "X-Forwarded-For", from)
+		},
+	} {
+		clock := testclock.New(time.Now())
+		limits := fromNetwork(admission.Limits{Registrations: -1, AllRegistrations: -1, Changes: changes})
+		limits.registry.Now = clock.Now
+		h := newTestServer(t, limits)
+		register := func(seed int, update string) owner {
+			o := owner{h: h, key: keyFromSeed(seed)}
+			body := `{"name": "Alice", "public_key": "` + publicKey(o.key) + `", "recovery_commitment": "` + registry.RecoveryCommitment(keyFromSeed(500+seed).Public().(ed25519.PublicKey)) + `"}`
+			decodeInto(t, h.requestSigned(o.key, encodeMultikey(o.key), "POST", "/api/v1/agents/register", body, httpsig.SignOptions{}), &o.registeredAgent)
+			o.path = "/api/v1/agents/" + o.AirID
+			if r := h.request("PUT", o.path, update, "Content-Type", jsonType, "X-Agent-Secret", o.Secret, "X-Forwarded-For", fmt.Sprintf("198.51.%d.1", seed)); r.StatusCode != http.StatusOK {
+				t.Fatalf("%s %s", r.Status, r.body)
+			}
+			return o
+		}
+		bytes, seed := 0, 1
+		var last owner
+		var refused bufferedResponse
+		for ; seed < 100 && refused.Response == nil; seed++ {
+			last = register(seed, largeUpdate(seed))
+			if r := change(h, last, seed, clock.Now(), "192.0.2.1"); r.StatusCode >= 300 {
+				refused = r
+				break
+			}
+			bytes += len(encodeJSON(t, h.newestEntry(last.AirID)))
+		}
+		if refused.Response == nil || refused.StatusCode != http.StatusTooManyRequests || refused.problem(t).Rule != "large-records" {
+			t.Fatalf("%s: %d bytes, then %+v %s", name, bytes, refused.Response, refused.body)
+		}
+		if most := (changes + 50) * registry.SizeUnit; bytes > most {
+			t.Errorf("%s: %d bytes, want at most %d", name, bytes, most)
+		}
+		small := register(200, `{"description": "small"}`)
+		if r := change(h, small, 200, clock.Now(), "192.0.2.1"); r.StatusCode >= 300 {
+			t.Errorf("%s of a small record: %s %s", name, r.Status, r.body)
+		}
+		other := register(201, largeUpdate(201))
+		if r := change(h, other, 201, clock.Now(), "203.0.113.1"); r.StatusCode >= 300 {
+			t.Errorf("%s from another network: %s %s", name, r.Status, r.body)
+		}
+		seconds, err := strconv.Atoi(refused.Header.Get("Retry-After"))
+		if err != nil || seconds < 1 || seconds > 3600 {
+			t.Fatalf("%s: Retry-After %q", name, refused.Header.Get("Retry-After"))
+		}
+		clock.Advance(time.Duration(seconds) * time.Second)
+		if r := change(h, last, seed, clock.Now(), "192.0.2.1"); r.StatusCode >= 300 {
+			t.Errorf("%s after %d s: %s %s", name, seconds, r.Status, r.body)
+		}
+	}
+}

@@ -52,6 +52,7 @@ type Policy struct {
 	changes       *limit.Limiter
 	sizes         *limit.Limiter
 	rotationSizes *limit.Limiter
+	largeRecords  *limit.Limiter
 	proved        *limit.Limiter
 	keyChanges    *limit.Limiter
 	recoveries    *limit.Limiter
@@ -80,6 +81,7 @@ func NewPolicy(o PolicyOptions) (*Policy, error) {
 		sizes:   newLimiter(o.LimitSet, "changes-size", limits.Changes, -1, time.Hour),
 
 		rotationSizes: newLimiter(o.LimitSet, "rotations-size", limits.Changes, -1, time.Hour),
+		largeRecords:  newLimiter(o.LimitSet, "large-records", limits.Changes, -1, time.Hour),
 		proved:        o.LimitSet.Limiter(limit.Rule{Name: "changes-proved", Each: limits.Writes, All: limits.AllChanges, Fair: fairChanges}),
 		keyChanges:    o.LimitSet.Limiter(limit.Rule{Name: "changes-of-keys", Each: keyChanges, All: limits.AllChanges, Fair: fairChanges}),
 		recoveries:    o.LimitSet.Limiter(limit.Rule{Name: "recoveries", Each: maxRecoveries, All: -1, Span: 24 * time.Hour}),

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/ed25519"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -56,6 +57,9 @@ const keyChanges = 60
 
 // maxRecoveries is how many recoveries of one agent may begin in a day.
 const maxRecoveries = 12
+
+// storedCopies is how often a change stores the record: as the record, and in the history.
+const storedCopies = 2
 
 // newLimiter returns a limiter for networks of clients.
 func newLimiter(set *limit.Set, name string, each, all int, span time.Duration) *limit.Limiter {
@@ -158,13 +162,16 @@ func (p *Policy) AdmitProved(ctx context.Context, client netip.Addr, agent regis
 			return err
 		}
 	}
-	if by == registry.ByRotation {
+	switch by {
+	case registry.ByRotation:
 		if err := p.checkRotationSize(ctx, client, agent); err != nil {
 			return err
 		}
-	}
-	if by == registry.ByRecoveryRequest {
+	case registry.ByRecoveryRequest:
 		limiter = p.recoveries
+		if err := p.takeLargeRecord(ctx, client, agent); err != nil {
+			return err
+		}
 	}
 	exceeded, ok := errors.AsType[*limit.ExceededError](limiter.TakeKey(ctx, agent.AirID+" "+string(by)))
 	switch {
@@ -200,15 +207,32 @@ func checkBytes(ctx context.Context, l *limit.Limiter, client netip.Addr, refusa
 }
 
 // checkRotationSize refuses a further rotation of an agent within a day where rotations from the network of
-// the client have stored as much as they may. The first one never waits: it drives a thief out.
+// the client have stored as much as they may. The first one drives a thief out: it never waits for these.
 func (p *Policy) checkRotationSize(ctx context.Context, client netip.Addr, agent registry.Agent) error {
 	n := len(agent.Retired)
 	if n == 0 || agent.Retired[n-1].By != string(registry.ByRotation) || p.now().Sub(agent.Retired[n-1].Until) >= 24*time.Hour {
-		return nil
+		return p.takeLargeRecord(ctx, client, agent)
 	}
 	return checkBytes(ctx, p.rotationSizes, client, registry.Refusal{Code: "rotations-size",
 		Message: fmt.Sprintf("Rate limit exceeded: rotations from your network have stored very large records: at most %d times %d bytes an hour, beside the first rotation of an agent in 24 hours", p.limits.Changes, registry.SizeUnit),
 		Help:    "wait for the time in Retry-After, or rotate from another network; each rotation stores the whole record again"})
+}
+
+// takeLargeRecord counts the first rotation of an agent in a day, or the begin of a recovery, by its size,
+// and refuses it where the network of the client has stored as much in this way as it may. Records of up
+// to one unit are free: most are smaller, and the number of changes of the network bounds them.
+func (p *Policy) takeLargeRecord(ctx context.Context, client netip.Addr, agent registry.Agent) error {
+	text, err := json.Marshal(agent)
+	if err != nil || len(text) <= registry.SizeUnit {
+		return err
+	}
+	err = checkBytes(ctx, p.largeRecords, client, registry.Refusal{Code: "large-records",
+		Message: fmt.Sprintf("Rate limit exceeded: your network has replaced the keys of agents with very large records: at most %d times %d bytes an hour", p.limits.Changes, registry.SizeUnit),
+		Help:    fmt.Sprintf("send it from another network, or wait for the time in Retry-After; a record of at most %d bytes never waits for this", registry.SizeUnit)})
+	if err == nil {
+		p.largeRecords.Charge(ctx, client, (storedCopies*len(text)+registry.SizeUnit-1)/registry.SizeUnit)
+	}
+	return err
 }
 
 // ChargeSize charges the size of a stored change to the network of the client, and what is beyond the
