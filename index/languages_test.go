@@ -3,7 +3,10 @@ package index
 import (
 	"testing"
 
+	"gazetteer/document"
+	"gazetteer/index/entry"
 	"gazetteer/index/query"
+	"gazetteer/protocol/effect"
 )
 
 // TestDescriptionsInOtherLanguages checks that requests in any language find operations that are
@@ -52,6 +55,34 @@ func TestOtherLanguagesComeAfterTheOwn(t *testing.T) {
 	} {
 		if hits := search(t, x, query.Query{Words: asked}).Hits; len(hits) == 0 || hits[0].Host != want {
 			t.Errorf("%q: %v, want the operation of %s first", asked, hits, want)
+		}
+	}
+}
+
+// TestNoLanguageHidesDestructiveOperation checks that an operation whose verb hides that it ends
+// something is known by an intent in any language.
+func TestNoLanguageHidesDestructiveOperation(t *testing.T) {
+	for intent, ends := range map[string]bool{
+		"Löscht alle Termine des Kalenders":         true,
+		"Sagt einen vereinbarten Arzttermin ab":     true,
+		"Supprime un événement du calendrier":       true,
+		"Résilie un abonnement":                     true,
+		"Borra un archivo de la carpeta":            true,
+		"Cancella tutti gli eventi del calendario":  true,
+		"Exclui todos os eventos":                   true,
+		"カレンダーの予定をすべて削除する":                          true,
+		"일정을 모두 삭제합니다":                              true,
+		"删除所有日程":                                    true,
+		"Zeigt alle Termine des Kalenders":          false,
+		"Sagt, wann der Müll abgeholt wird":         false,
+		"Montre les événements du calendrier":       false,
+		"予約を確認する":                                   false,
+		"Trouve une chambre libre pour des dates":   false,
+		"Calcula el precio de un viaje en una hora": false,
+	} {
+		class, from := entry.ClassOf(&document.Operation{ID: "RUN /events", Verb: "RUN", Path: "/events", Intent: intent})
+		if (class == effect.End) != ends {
+			t.Errorf("%q: class %d (%s), want an end: %v", intent, class, from, ends)
 		}
 	}
 }

@@ -64,16 +64,22 @@ const maxListed = 500
 
 // OperationTexts returns the prepared texts of the entry of an operation.
 func OperationTexts(o *document.Operation) [NumFields]string {
-	return [NumFields]string{ActField: ActText(o), WhatField: whatText(o), CtxField: parameterNames(o)}
+	return operationTexts(o, translate.LanguageOf(o.Intent))
+}
+
+// operationTexts is [OperationTexts] of an operation that is described in a language.
+func operationTexts(o *document.Operation, language string) [NumFields]string {
+	return [NumFields]string{ActField: ActText(o), WhatField: whatText(o, language), CtxField: parameterNames(o)}
 }
 
 // OperationEntry is the entry of an operation.
 func OperationEntry(o *document.Operation) Entry {
-	e := Entry{Text: OperationTexts(o)}
+	language := translate.LanguageOf(o.Intent)
+	e := Entry{Text: operationTexts(o, language)}
 	e.addKeyword(query.VerbField, query.CanonicalVerb(o.Verb))
 	class, _ := ClassOf(o)
 	e.addKeyword(query.EffectField, EffectValue(o, class))
-	e.addKeyword(ClassField, classValue(o, class))
+	e.addKeyword(ClassField, classValue(o, class, language))
 	e.addKeyword(TwinField, TwinKeysOf(o).Value())
 	e.addKeyword(query.IdempotentField, idempotentValue(o))
 	e.addKeyword(query.CapabilityField, query.CanonicalWord(o.Capability))
@@ -170,11 +176,10 @@ func containsWord(text, word string) bool {
 }
 
 // whatText returns the description of the operation's purpose.
-func whatText(o *document.Operation) string {
+func whatText(o *document.Operation, language string) string {
 	var l textJoiner
 	l.addText(tokens.PrepareText(o.Intent))
 	l.addText(tokens.PrepareText(o.Outcome))
-	language := translate.LanguageOf(o.Intent)
 	l.addText(translate.Meanings(language, o.Intent))
 	l.addText(translate.Meanings(language, o.Outcome))
 	hints := textJoiner{limit: maxListed}

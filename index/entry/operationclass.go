@@ -30,6 +30,11 @@ func ClassOf(o *document.Operation) (class effect.Class, from string) {
 	if ends := endingSentence(o); ends != "" {
 		return effect.End, "intent: " + ends
 	}
+	if j.Verb == "" {
+		if ends := endingTranslation(o); ends != "" {
+			return effect.End, "intent: " + ends
+		}
+	}
 	if j.Verb == "" || j.Verdict == effect.NotJudged {
 		if told := titleClass(o); told != 0 || j.Verb == "" {
 			intent = told
@@ -116,6 +121,15 @@ func endingSentence(o *document.Operation) string {
 	return ""
 }
 
+// endingTranslation returns the English verb of an intent in another language if it ends something, ""
+// otherwise.
+func endingTranslation(o *document.Operation) string {
+	if verb := translate.Verb(translate.LanguageOf(o.Intent), o.Intent); effect.Of(verb) == effect.End {
+		return verb
+	}
+	return ""
+}
+
 // isParticipleClause reports whether a sentence says what follows from an act, as "excluding the
 // tag will return all" does.
 func isParticipleClause(sentence string) bool {
@@ -139,8 +153,8 @@ func withoutSubject(sentence string) string {
 // ClassField is the keyword field of the inferred effects and the language, as a number.
 const ClassField = "effectclass"
 
-// classValue is the value of [ClassField].
-func classValue(o *document.Operation, class effect.Class) string {
+// classValue is the value of [ClassField] of an operation that is described in a language.
+func classValue(o *document.Operation, class effect.Class, language string) string {
 	value := int(class)
 	if needsIdentifier(o) {
 		value |= IdentifierFlag
@@ -154,7 +168,7 @@ func classValue(o *document.Operation, class effect.Class) string {
 	case class != 0 && strings.EqualFold(o.Verb, anyPost):
 		value |= PostFlag
 	}
-	value |= translate.LanguageNumber(translate.LanguageOf(o.Intent)) << languageShift
+	value |= translate.LanguageNumber(language) << languageShift
 	return strconv.Itoa(value)
 }
 

@@ -9,13 +9,30 @@ import (
 )
 
 // LanguageOf returns the language of a description, "" for English and for languages that the table
-// lacks. A text in Latin letters is only in another language if it has a word such as "einen" or
-// "para", because a name or a title says little of the language.
+// lacks. A text in Latin letters is only in another language if it has one of its function words: one
+// that English lacks ("einen"), or one that it knows ("de") where it lacks most of the other words. A
+// name or a title says little of the language.
 func LanguageOf(text string) string {
-	if !hasForeignFunctionWord(text) && strings.IndexFunc(text, isEastAsian) < 0 {
+	own, shared := countFunctionWords(text)
+	if own == 0 && (shared == 0 || !isMostlyUnknown(text)) && strings.IndexFunc(text, isEastAsian) < 0 {
 		return ""
 	}
 	return Detect(text)
+}
+
+// isMostlyUnknown reports whether English lacks at least half of the words of a text that have content.
+func isMostlyUnknown(text string) bool {
+	known, unknown := 0, 0
+	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) }) {
+		switch {
+		case foreignFunctionWords()[word] || englishFunctionWords()[word]:
+		case isEnglish(word):
+			known++
+		default:
+			unknown++
+		}
+	}
+	return unknown > 0 && unknown >= known
 }
 
 // isEastAsian reports whether a character belongs to the scripts by which [Detect] tells a language.
@@ -23,22 +40,27 @@ func isEastAsian(r rune) bool {
 	return r > unicode.MaxLatin1 && unicode.In(r, unicode.Hangul, unicode.Hiragana, unicode.Katakana, unicode.Han)
 }
 
-// hasForeignFunctionWord reports whether a text has a function word of another language that is no
-// English word. It is asked of each description, so it reads bytes: those of a character outside
-// ASCII belong to a word.
-func hasForeignFunctionWord(text string) bool {
-	set := foreignOnlyFunctionWords()
+// countFunctionWords counts the function words of other languages in a text: those that English lacks,
+// and those that are no function words of English. It is asked of each description, so it reads
+// bytes: those of a character outside ASCII belong to a word.
+func countFunctionWords(text string) (own, shared int) {
+	words := foreignWords()
 	for from := 0; from < len(text); {
 		to := from
 		for to < len(text) && isWordByte(text[to]) {
 			to++
 		}
-		if from < to && set[strings.ToLower(text[from:to])] {
-			return true
+		if from < to {
+			switch words[strings.ToLower(text[from:to])] {
+			case ownWord:
+				own++
+			case sharedWord:
+				shared++
+			}
 		}
 		from = to + 1
 	}
-	return false
+	return own, shared
 }
 
 // isWordByte reports whether a byte of a text belongs to a word.
@@ -46,15 +68,25 @@ func isWordByte(c byte) bool {
 	return 'a' <= c|0x20 && c|0x20 <= 'z' || c >= utf8.RuneSelf
 }
 
-// foreignOnlyFunctionWords returns the foreign function words that are no English words.
-var foreignOnlyFunctionWords = sync.OnceValue(func() map[string]bool {
-	set := make(map[string]bool)
+// The kinds of function words of other languages.
+const (
+	ownWord    = iota + 1 // English lacks it
+	sharedWord            // a word of English, but no function word
+)
+
+// foreignWords returns the kinds of the function words of other languages.
+var foreignWords = sync.OnceValue(func() map[string]int {
+	kinds := make(map[string]int)
 	for w := range foreignFunctionWords() {
-		if !isEnglish(w) && !englishFunctionWords()[w] {
-			set[w] = true
+		switch {
+		case len(w) < 2 || englishFunctionWords()[w]: // "s" is the end of "service's"
+		case isEnglish(w):
+			kinds[w] = sharedWord
+		default:
+			kinds[w] = ownWord
 		}
 	}
-	return set
+	return kinds
 })
 
 // meaningsOfWord is the number of meanings of a word that count in a description, which is longer
@@ -64,27 +96,48 @@ const meaningsOfWord = 2
 // Meanings returns the English meanings of the words of a description in a language, in their order
 // and without repetitions, so that requests in any language find what is described in another one.
 func Meanings(language, text string) string {
-	if language == "" {
+	var meanings []string
+	for _, word := range translateWords(language, text) {
+		for _, m := range word[:min(meaningsOfWord, len(word))] {
+			if !slices.Contains(meanings, m) {
+				meanings = append(meanings, m)
+			}
+		}
+	}
+	return strings.Join(meanings, " ")
+}
+
+// Verb returns the likeliest meaning of the verb of a description in a language: of its last word in
+// Japanese and Korean, of its first one in others; "" if the table lacks it.
+func Verb(language, text string) string {
+	words := translateWords(language, text)
+	switch {
+	case len(words) == 0:
 		return ""
+	case language == Japanese || language == Korean:
+		return words[len(words)-1][0]
+	default:
+		return words[0][0]
+	}
+}
+
+// translateWords returns the meanings of each word of a text in a language that has any; nil for "".
+func translateWords(language, text string) (words [][]string) {
+	if language == "" {
+		return nil
 	}
 	fields := strings.Fields(text)
 	if language == German {
 		fields = JoinSeparated(fields)
 	}
-	var meanings []string
 	for _, field := range JoinPhrases(language, fields) {
 		for _, part := range Translate(language, field) {
-			if len(part.Meanings) == 0 || isFunctionWord(part.Meanings) {
-				continue
-			}
-			for _, m := range part.Meanings[:min(meaningsOfWord, len(part.Meanings))] {
-				if !slices.Contains(meanings, m) {
-					meanings = append(meanings, m)
-				}
+			if len(part.Meanings) > 0 && !isFunctionWord(part.Meanings) {
+				words = append(words, part.Meanings)
 			}
 		}
 	}
-	return strings.Join(meanings, " ")
+	return words
 }
 
 // languages are those of the table.
