@@ -147,7 +147,7 @@ func TestSubmitTooMuch(t *testing.T) {
 		t.Errorf("known hosts: %+v", got)
 	}
 	got, _ = h.submit(names("example.org", 4)...)
-	if count(got, "waiting") != 3 || !strings.Contains(got[3].Detail, "your network has sent too many new hosts") {
+	if count(got, "waiting") != 3 || !strings.Contains(got[3].Detail, "your network has sent too many new hosts: at most ") {
 		t.Errorf("the client's budget: %+v", got)
 	}
 	_, r = h.submit("one-more.example.net")

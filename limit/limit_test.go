@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -501,5 +502,67 @@ func TestCrowdLeavesSlots(t *testing.T) {
 				release()
 			}
 		})
+	}
+}
+
+// TestQuotasOnQuietServer checks the quotas that docs/operating.md has for one client and for the /24
+// around it, while nobody else uses a shared quota, and that RateLimit counts down to 0.
+func TestQuotasOnQuietServer(t *testing.T) {
+	for name, test := range map[string]struct {
+		rule      limit.Rule
+		one, wide int
+	}{
+		"registrations": {limit.Rule{Each: 20, Wide: 80, All: 1000, Fair: 50, Kept: 50}, 20, 38},
+		"validations":   {limit.SharedRule("", 30, 600), 30, 88},
+		"submissions":   {limit.SharedRule("", 60, 5000), 60, 240},
+		"resolutions":   {limit.SharedRule("", 120, 3000), 120, 382},
+	} {
+		t.Run(name, func(t *testing.T) {
+			set, _ := newSet()
+			test.rule.Name = name
+			l := set.Limiter(test.rule)
+			one := 0
+			for ; ; one++ {
+				ctx, record := limit.WithRecord(t.Context())
+				if l.Take(ctx, netip.MustParseAddr("192.0.2.1")) != nil {
+					break
+				}
+				h := http.Header{}
+				record.SetHeaders(h)
+				if want := fmt.Sprintf("%q;r=%d;", name, test.one-one-1); !strings.HasPrefix(h.Get("RateLimit"), want) {
+					t.Errorf("event %d: RateLimit %s, want %s", one+1, h.Get("RateLimit"), want)
+				}
+			}
+			wide := one
+			for i := range 50 * test.wide {
+				if l.Take(t.Context(), netip.MustParseAddr(fmt.Sprintf("192.0.2.%d", 2+i%200))) == nil {
+					wide++
+				}
+			}
+			if one != test.one || wide != test.wide {
+				t.Errorf("one client took %d and its /24 %d, want %d and %d", one, wide, test.one, test.wide)
+			}
+		})
+	}
+}
+
+// TestCancelledEventIsNotShown checks that RateLimit shows the quota as it was before an event that did
+// not come about.
+func TestCancelledEventIsNotShown(t *testing.T) {
+	set, _ := newSet()
+	l := set.Limiter(limit.Rule{Name: "reports", Each: 10, All: -1, Span: 24 * time.Hour})
+	client := netip.MustParseAddr("192.0.2.1")
+	if err := l.Take(t.Context(), client); err != nil {
+		t.Fatal(err)
+	}
+	ctx, record := limit.WithRecord(t.Context())
+	reservation, err := l.Reserve(ctx, client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reservation.Cancel()
+	h := http.Header{}
+	if record.SetHeaders(h); h.Get("RateLimit") != `"reports";r=9;t=8640` {
+		t.Errorf("RateLimit %s", h.Get("RateLimit"))
 	}
 }

@@ -119,6 +119,8 @@ type Reservation struct {
 	l            *Limiter
 	at           time.Time
 	reservations []*rate.Reservation
+	record       *Record // of the request, nil for none
+	before       State   // of the limit without the event
 }
 
 // Cancel takes the event out of the count, for something that did not come about.
@@ -132,6 +134,7 @@ func (r *Reservation) Cancel() {
 		counted.CancelAt(r.at)
 	}
 	r.l.taken--
+	r.record.setState(r.before)
 	r.l = nil
 }
 
@@ -289,7 +292,7 @@ func (l *Limiter) reserveShares(ctx context.Context, shares []share, how int) (*
 			l.refused++
 		}
 		state.Remaining, state.Quota, state.Reset = 0, exceeded.Quota, exceeded.Wait
-		recordState(ctx, state)
+		recordOf(ctx).setState(state)
 		return nil, exceeded
 	}
 	if how&countEvent == 0 {
@@ -302,9 +305,9 @@ func (l *Limiter) reserveShares(ctx context.Context, shares []share, how int) (*
 		r.reservations = append(r.reservations, c.limiter.ReserveN(now, c.cost))
 	}
 	if len(shares) > 0 {
+		r.record, r.before = recordOf(ctx), state.withReset()
 		state.Remaining = max(state.Remaining-1, 0)
-		state.Reset = l.rule.Span / time.Duration(max(state.Quota, 1)) * time.Duration(state.Quota-state.Remaining)
-		recordState(ctx, state)
+		r.record.setState(state.withReset())
 	}
 	return r, nil
 }
@@ -328,7 +331,7 @@ func (l *Limiter) chargeShares(ctx context.Context, shares []share, n int) {
 		}
 	}
 	if len(shares) > 0 {
-		recordState(ctx, state)
+		recordOf(ctx).setState(state)
 	}
 }
 
@@ -346,9 +349,9 @@ type charge struct {
 }
 
 // fairPart returns how much of all a network may hold while this part of all is left: times the fair
-// part of one network, and at least one.
+// part of one network, in whole events, and at least one.
 func fairPart(times, all, fair int, left float64) float64 {
-	return max(1, float64(times*all)*left*left/float64(fair))
+	return max(1, math.Ceil(float64(times*all)*left*left/float64(fair)))
 }
 
 // crowdCost returns what an event costs a quota while this part of all is left: a quarter as much

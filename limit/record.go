@@ -18,6 +18,12 @@ type State struct {
 	Reset     time.Duration // until the whole quota has returned; after a refusal, until the next try
 }
 
+// withReset returns the state with the time until the whole quota has returned.
+func (s State) withReset() State {
+	s.Reset = s.Span / time.Duration(max(s.Quota, 1)) * time.Duration(s.Quota-s.Remaining)
+	return s
+}
+
 // A Record collects the states of the limits that one request counted against, for the headers of
 // its answer.
 type Record struct {
@@ -33,9 +39,15 @@ func WithRecord(ctx context.Context) (context.Context, *Record) {
 	return context.WithValue(ctx, recordKey{}, r), r
 }
 
-func recordState(ctx context.Context, s State) {
-	r, ok := ctx.Value(recordKey{}).(*Record)
-	if !ok {
+// recordOf returns the record of a request, nil for none.
+func recordOf(ctx context.Context) *Record {
+	r, _ := ctx.Value(recordKey{}).(*Record)
+	return r
+}
+
+// setState notes the state of a limit in place of the one before.
+func (r *Record) setState(s State) {
+	if r == nil {
 		return
 	}
 	r.mu.Lock()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -205,7 +206,7 @@ func (r *Relay) Accept(ctx context.Context, name string, text []byte, client net
 }
 
 func (r *Relay) acceptEnvelope(ctx context.Context, name string, text []byte, client netip.Addr) (Accepted, error) {
-	if err := rateRefusal(r.networks.Take(ctx, client), "your network sends too much"); err != nil {
+	if err := rateRefusal(r.networks.Take(ctx, client), "your network"); err != nil {
 		return Accepted{}, err
 	}
 	read, err := a2a.Read(text, r.Profile)
@@ -259,7 +260,7 @@ func (r *Relay) admitSender(ctx context.Context, box Inbox, e *a2a.Verified) (Ru
 	if NamesSender(r.Block, e.From) || len(r.Allow) > 0 && !NamesSender(r.Allow, e.From) {
 		return Rules{}, refuseForbidden("sender_blocked", "this relay accepts no mail from this sender")
 	}
-	if err := rateRefusal(r.senders.TakeKey(ctx, e.From), "this sender sends too much"); err != nil {
+	if err := rateRefusal(r.senders.TakeKey(ctx, e.From), "this sender"); err != nil {
 		return Rules{}, err
 	}
 	if err := r.Inboxes.AdmitSender(ctx, box, e.From); err != nil {
@@ -318,7 +319,7 @@ func (r *Relay) removeIfEnded(ctx context.Context, inbox string) error {
 
 func (r *Relay) explainPush(ctx context.Context, e *a2a.Verified, err error) error {
 	if contacts, ok := errors.AsType[*ContactsError](err); ok {
-		refusal := refuseRate(contacts.Error()+" today", contacts.Wait)
+		refusal := refuseRate(fmt.Sprintf("%s: at most %d within 24 hours", contacts, r.FirstContacts), contacts.Wait)
 		refusal.Code = "too_many_first_contacts"
 		return refusal
 	}
@@ -349,9 +350,9 @@ func (r *Relay) explainPush(ctx context.Context, e *a2a.Verified, err error) err
 }
 
 // rateRefusal turns the error of a limit into a refusal.
-func rateRefusal(err error, detail string) error {
+func rateRefusal(err error, who string) error {
 	if e, ok := errors.AsType[*limit.ExceededError](err); ok {
-		return refuseRate(detail, e.Wait)
+		return refuseRate(fmt.Sprintf("%s sends too much: at most %d envelopes a minute", who, e.Quota), e.Wait)
 	}
 	return err
 }

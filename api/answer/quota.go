@@ -2,6 +2,7 @@ package answer
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"gazetteer/limit"
@@ -26,13 +27,13 @@ func quotaError(err error, what, help string) error {
 	case e.All:
 		return &QuotaError{"this server accepts no more " + what + " from your network at the moment: all clients together have sent too many", help, e.Wait}
 	}
-	return &QuotaError{"your network has sent too many " + what + " in the last hour", help, e.Wait}
+	return &QuotaError{fmt.Sprintf("your network has sent too many %s: at most %d an hour", what, e.Quota), help, e.Wait}
 }
 
 // targetError describes an exceeded limit of a host or a domain.
 func targetError(err error, what, help string) error {
 	if e, ok := errors.AsType[*limit.ExceededError](err); ok {
-		return &QuotaError{"there were too many " + what + " in the last hour", help, e.Wait}
+		return &QuotaError{fmt.Sprintf("there were too many %s: at most %d an hour", what, e.Quota), help, e.Wait}
 	}
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+	"time"
 
 	"gazetteer/internal/exit"
 	"gazetteer/internal/nearest"
@@ -20,6 +21,7 @@ type problem struct {
 	Detail string `json:"detail"`
 	Help   string `json:"help"`
 	Rule   string `json:"rule"` // that the value breaks
+	Retry  int    `json:"retry_after_seconds"`
 	Error  any    `json:"error"`
 	Where  struct {
 		Parameter string `json:"parameter"`
@@ -83,8 +85,11 @@ const airIDRule = "air-id"
 func StatusError(status int, body []byte) error {
 	var p problem
 	json.Unmarshal(body, &p) // an invalid body contains no message for a user
-	if status == http.StatusTooManyRequests && p.Detail != "" {
-		p.Help = "" // it names the header, and the detail names the time
+	if status == http.StatusTooManyRequests && p.Retry > 0 {
+		wait := "try again in " + (time.Duration(p.Retry) * time.Second).String()
+		if p.Help = strings.Replace(p.Help, "wait for the time in Retry-After", wait, 1); !strings.Contains(p.Help, wait) {
+			p.Help = strings.TrimPrefix(p.Help+"; "+wait, "; ")
+		}
 	}
 	text := p.formatText()
 	if text == "" {

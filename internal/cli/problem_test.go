@@ -23,6 +23,20 @@ func TestRefusalsHaveColumn(t *testing.T) {
 	}
 }
 
+// A refusal because of a limit says when to try again; the header is not visible to the user.
+func TestRefusalsSayWhenToTryAgain(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"detail": "at most 30 an hour", "help": "wait for the time in Retry-After", "retry_after_seconds": 115}`:                     "at most 30 an hour\ntry again in 1m55s",
+		`{"detail": "at most 30 an hour", "help": "wait for the time in Retry-After, or sign the request", "retry_after_seconds": 20}`: "at most 30 an hour\ntry again in 20s, or sign the request",
+		`{"detail": "this agent has claimed 3 handles", "help": "prove a domain to claim more, or wait", "retry_after_seconds": 3600}`: "this agent has claimed 3 handles\nprove a domain to claim more, or wait; try again in 1h0m0s",
+		`{"detail": "this agent was changed very often", "retry_after_seconds": 12}`:                                                   "this agent was changed very often\ntry again in 12s",
+	} {
+		if got := StatusError(http.StatusTooManyRequests, []byte(body)).Error(); got != want {
+			t.Errorf("%s:\ngot  %s\nwant %s", body, got, want)
+		}
+	}
+}
+
 // TestStrangeServersAreNamed checks that the refusal of a server without the program's addresses or
 // methods says so, and that a refusal of a Gazetteer and the error of a proxy before one do not.
 func TestStrangeServersAreNamed(t *testing.T) {

@@ -123,8 +123,12 @@ func (p *Policy) registrationRefusal(err error) error {
 		return &registry.Refusal{Kind: registry.ErrTooMany, Code: "registrations-all", Wait: exceeded.Wait, Message: fmt.Sprintf("Rate limit exceeded: very many agents are being registered: at most %d an hour from everybody", p.limits.AllRegistrations),
 			Help: "wait for the time in Retry-After"}
 	}
+	wide := limit.WideFactor * p.limits.Registrations
+	if p.limits.AllRegistrations >= 0 { // see limit.Rule.Fair: two parts for the wider network
+		wide = min(wide, 2*p.limits.AllRegistrations/fairRegistrations)
+	}
 	return &registry.Refusal{Kind: registry.ErrTooMany, Code: "registrations-network", Wait: exceeded.Wait,
-		Message: fmt.Sprintf("Rate limit exceeded: your network has registered very many agents: at most %d an hour from one, and %d from those around it", p.limits.Registrations, limit.WideFactor*p.limits.Registrations),
+		Message: fmt.Sprintf("Rate limit exceeded: your network has registered very many agents: at most %d an hour from one, and fewer than %d from those around it", p.limits.Registrations, wide),
 		Help:    "wait for the time in Retry-After; ask the operator of the registry if you need more"}
 }
 
