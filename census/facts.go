@@ -1,6 +1,7 @@
 package census
 
 import (
+	"cmp"
 	jsonv1 "encoding/json"
 	"errors"
 	"fmt"
@@ -229,9 +230,8 @@ func newDocument(r *documentRecord, tokens int) Document {
 		Kind: r.Kind, Digest: r.Digest, MediaType: strings.ToLower(strings.TrimSpace(media)), Bytes: r.Size, Tokens: tokens, Level: r.Level,
 		Fetched: r.FetchedAt, Categories: uniqueWords(append(slices.Clone(r.Service.Categories), r.Service.Domain)), Languages: uniqueWords(r.Service.Languages),
 	}
-	if r.Service.Namespace != "" {
-		d.Namespaces = []string{r.Service.Namespace}
-	}
+	// AGIS §8.2(d): the domain qualifies verbs where no namespace does.
+	d.Namespaces = uniqueWords([]string{cmp.Or(r.Service.Namespace, r.Service.Domain)})
 	for _, f := range r.Findings {
 		switch f.Severity {
 		case protocol.Error:

@@ -149,7 +149,7 @@ var families = []Family{
 	{Name: "verb", Title: "Verbs", Column: "verb", Strangers: true,
 		Definition: "A host has a verb if an operation has it that counts for the host. The verb of an AI Discovery capability is derived from its id or description."},
 	{Name: "namespace", Title: "Namespaces", Column: "namespace", Strangers: true,
-		Definition: "The namespace that a current AGIS document (vocabulary.namespace) or summary (namespace) declares."},
+		Definition: "The namespace that a current AGIS document (vocabulary.namespace) or summary (namespace) declares, or its domain if it declares none (AGIS §8.2), in lower case."},
 	{Name: "data-class", Title: "Classes of data", Column: "class of data", Strangers: true,
 		Definition: "The classes of data that a current AGIS document (AGIS §8.3) or summary (data_classes) declares, in lower case."},
 	{Name: "category", Title: "Categories", Column: "category", Strangers: true, Link: func(v string) string { return "/services?" + url.Values{"category": {v}}.Encode() },

@@ -45,7 +45,7 @@ func (s *searcher) findServicesAndClasses(ctx context.Context, f *view.MatchSet,
 						}
 					}
 				}
-				if score > 0 && score >= to.Threshold && (all || f.Masks[i].HasAny(segment.OperationsOf(segment.RunOf[n]))) {
+				if score > 0 && score >= to.Threshold && (all || v.HasOperationOf(view.EntryRef{Segment: i, Number: n}, f.Masks)) {
 					to.AddCandidate(view.Candidate{EntryRef: view.EntryRef{Segment: i, Number: n}, Score: score})
 				}
 			}

@@ -584,6 +584,7 @@ type testServer struct {
 	agent    registry.Agent
 
 	registry *registrar.Registrar
+	answers  *answer.Answers
 	diff     string // path of the page with what changed between two versions of a document
 }
 
@@ -646,6 +647,7 @@ func openTestServer(t *testing.T, hosts ...string) *testServer {
 	requests := answer.NewOwnerRequests(answer.OwnerRequestOptions{Owners: owner.New(owner.Options{Crawler: crawl}), Recrawl: crawl.Recrawl})
 	must(t, errors.Join(figures.WaitFor(ctx, s.Head().Seq), feed.WaitFor(ctx, s.Head().Seq)))
 	answers := &answer.Answers{Store: s, Index: x, Census: figures, Feed: feed, Registry: r, Directory: directory, Joiner: joiner, Log: tree, Validator: answer.NewValidator(answer.ValidatorOptions{}), Submitter: answer.NewSubmitter(answer.SubmitterOptions{Add: crawl.Add}), Crawler: crawl, OwnerRequests: requests, Blocks: crawl, Standing: states}
+	h.answers = answers
 	routes, err := api.New(api.Options{Options: route.Options{Answers: answers}})
 	must(t, err)
 	tools, err := toolhost.Open(ctx, toolhost.Options{Store: s, Dir: t.TempDir()})

@@ -191,16 +191,22 @@ func (v *View) JoinColumns(field string) (*FieldValues, error) {
 		return joined, nil
 	}
 	labels := v.Directory.hostLabels()
+	var shared *sharedColumns
+	if field != query.IsKey {
+		var err error
+		if shared, err = v.columnsOf(field); err != nil {
+			return nil, err
+		}
+	}
 	joined := &FieldValues{All: []string{""}}
 	joined.Folded = sync.OnceValue(joined.indexFolded)
 	places := map[string]uint32{"": 0}
-	for i, s := range v.snapshot.Segments() {
+	for i := range v.Segments {
 		var c *column
-		var err error
 		if field == query.IsKey {
 			c = v.Segments[i].stateColumn(labels)
-		} else if c, err = v.Segments[i].readColumn(s, field); err != nil {
-			return nil, err
+		} else {
+			c = shared.columns[i]
 		}
 		of := make([]uint32, len(c.values))
 		for n, value := range c.values {
@@ -249,12 +255,12 @@ func (v *View) CountValues(field string) ([]ValueCount, error) {
 		operations[value] += n
 		hosts[value][host] = true
 	}
-	for i, s := range v.snapshot.Segments() {
+	shared, err := v.columnsOf(field)
+	if err != nil {
+		return nil, err
+	}
+	for i, c := range shared.columns {
 		vs := &v.Segments[i]
-		c, err := vs.readColumn(s, field)
-		if err != nil {
-			return nil, err
-		}
 		perRun := make([]int, len(vs.Runs))
 		vs.Searchable.ForEach(func(n uint32) {
 			r := vs.RunOf[n]

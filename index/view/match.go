@@ -89,6 +89,9 @@ func (v *View) ApplyFilters(q query.Query) ([]bitset.Set, error) {
 					return nil, err
 				}
 				any.AddAll(found)
+				if err := v.addShared(any, i, f.Field, value); err != nil {
+					return nil, err
+				}
 			}
 			mask.Intersect(any)
 		}

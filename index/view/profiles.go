@@ -55,6 +55,10 @@ func (v *View) ListProfiles(ctx context.Context) ([]profiledDocument, error) {
 	if v.profiled != nil {
 		return v.profiled, nil
 	}
+	shared, err := v.columnsOf(query.ClassField)
+	if err != nil {
+		return nil, err
+	}
 	var all []profiledDocument
 	for i, s := range v.snapshot.Segments() {
 		vs := &v.Segments[i]
@@ -64,12 +68,30 @@ func (v *View) ListProfiles(ctx context.Context) ([]profiledDocument, error) {
 		}
 		for r := range vs.Runs {
 			if vs.Searchable.HasAny(vs.OperationsOf(uint32(r))) {
-				all = append(all, profiledDocument{vs.Runs[r].Source, &byRun[r]})
+				all = append(all, profiledDocument{vs.Runs[r].Source, byRun[r].withClasses(shared.columns[i], r)})
 			}
 		}
 	}
 	v.profiled = all
 	return all, nil
+}
+
+// withClasses returns the profile with the data classes that a column has for the document.
+func (p *DocumentProfile) withClasses(c *column, run int) *DocumentProfile {
+	if len(c.runs[run]) == len(p.Classes) {
+		return p
+	}
+	extended := *p
+	extended.Classes = slices.Clone(p.Classes)
+	for _, at := range c.runs[run] {
+		extended.Classes = append(extended.Classes, c.values[at])
+	}
+	slices.Sort(extended.Classes)
+	extended.Classes = slices.Compact(extended.Classes)
+	for _, bit := range hashBits(extended.Classes) {
+		extended.classBits |= bit
+	}
+	return &extended
 }
 
 // readProfiles returns the profiles of a segment's runs.

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"gazetteer/document"
 	"gazetteer/index/bitset"
 	"gazetteer/index/damage"
 	"gazetteer/index/entry"
@@ -178,10 +177,4 @@ func (e *segmentEntries) translateBitmap(r *roaring.Bitmap) bitset.Set {
 		return true
 	})
 	return b
-}
-
-// supersedingKind returns the kind whose operations replace those of kind k of the same host.
-func supersedingKind(k document.Kind) (document.Kind, bool) {
-	f, _ := document.FormatOf(k)
-	return f.SupersededBy, f.SupersededBy != ""
 }

@@ -5,11 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/blevesearch/bleve/v2/index/scorch"
-
 	"gazetteer/document"
 	"gazetteer/index/entry"
-	"gazetteer/index/query"
 )
 
 // A host may publish one operation in two documents, one of each format. They are one operation
@@ -39,49 +36,6 @@ func (v *View) removeTwins() error {
 		for n := range pairs {
 			v.Segments[twins[n].Segment].Searchable.Remove(twins[n].Number)
 			v.Segments[twins[n].Segment].withAliases.Remove(twins[n].Number)
-		}
-	}
-	return nil
-}
-
-// removeAnnounced removes the rows of summaries from the searchable operations that only announce
-// an operation of an AI Discovery document of the same host: one with the same verb. A row contains
-// no more information. The full AGIS document replaces the whole summary, see [supersedingKind].
-func (v *View) removeAnnounced() error {
-	segments := v.snapshot.Segments()
-	for _, host := range v.hostsOfBoth(document.AGISSummary, document.AI) {
-		described := make(map[string]bool)
-		err := v.eachVerb(entry.Source{Host: host, Kind: document.AI}, segments, func(_ EntryRef, verb string) { described[verb] = true })
-		if err != nil {
-			return err
-		}
-		err = v.eachVerb(entry.Source{Host: host, Kind: document.AGISSummary}, segments, func(at EntryRef, verb string) {
-			if verb != "" && described[verb] {
-				v.Segments[at.Segment].Searchable.Remove(at.Number)
-				v.Segments[at.Segment].withAliases.Remove(at.Number)
-			}
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// eachVerb calls f with each operation of a document that a search may return, and its verb.
-func (v *View) eachVerb(of entry.Source, segments []*scorch.SegmentSnapshot, f func(at EntryRef, verb string)) error {
-	for i := range v.Segments {
-		s := &v.Segments[i]
-		for _, r := range s.runsOf(of) {
-			verbs, err := s.readColumn(segments[i], query.VerbField)
-			if err != nil {
-				return err
-			}
-			for n := r.start; n < r.operationsEnd; n++ {
-				if s.Searchable.Has(n) {
-					f(EntryRef{Segment: i, Number: n}, verbs.values[verbs.valueOf(n)])
-				}
-			}
 		}
 	}
 	return nil

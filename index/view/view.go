@@ -1,13 +1,11 @@
 package view
 
 import (
-	"cmp"
 	"slices"
 	"sync"
 
 	"github.com/blevesearch/bleve/v2/index/scorch"
 
-	"gazetteer/document"
 	"gazetteer/index/bitset"
 	"gazetteer/index/entry"
 )
@@ -18,16 +16,20 @@ type View struct {
 	Directory  *Directory
 	snapshot   *scorch.IndexSnapshot // held open by the search, not by the view
 	Segments   []Segment
-	ids        []uint64        // of the segments
-	Operations int             // operations that are not deleted
-	twinHosts  map[string]bool // hosts of which operations gave way to their twins
-	Entries    int             // entries of every kind that are not deleted
-	Size       int             // entries, deleted ones included
-	prepared   bool            // see PrepareView; guarded by the directory's mu
+	ids        []uint64            // of the segments
+	Operations int                 // operations that are not deleted
+	twinHosts  map[string]bool     // hosts of which operations gave way to their twins
+	several    map[string][]runRef // the documents of the hosts that have more than one
+	Entries    int                 // entries of every kind that are not deleted
+	Size       int                 // entries, deleted ones included
+	prepared   bool                // see PrepareView; guarded by the directory's mu
 
 	listMu sync.Mutex // guards following
 	lists  map[string][]ValueCount
 	joined map[string]*FieldValues
+
+	sharedMu sync.Mutex // guards following
+	shared   map[string]*sharedColumns
 
 	profilesMu sync.Mutex // guards following
 	profiled   []profiledDocument
@@ -71,32 +73,26 @@ func newView(dir *Directory, snapshot *scorch.IndexSnapshot, derived []*SegmentD
 		v.Operations += operations.Count()
 		v.Segments, v.ids = append(v.Segments, vs), append(v.ids, s.Id())
 	}
+	v.several = v.hostsOfSeveral()
 	v.markSearchable()
-	if err := cmp.Or(v.removeTwins(), v.removeAnnounced()); err != nil {
+	if err := v.removeTwins(); err != nil {
 		return nil, err
 	}
 	v.markReachable()
+	v.markSharedReachable()
 	return v, nil
 }
 
-// markSearchable computes the entries that a search may return. Superseding depends on the
+// markSearchable computes the entries that a search may return. A row of a summary has no more than a
+// verb, so summaries do not count beside a document that describes operations. This depends on the
 // documents that exist now, not on the order of their arrival.
 func (v *View) markSearchable() {
-	present := make(map[entry.Source]bool) // documents that supersede others
-	for i := range v.Segments {
-		s := &v.Segments[i]
-		for _, r := range s.Runs {
-			if r.Kind == document.AGIS && s.hasLiveOperation(r) {
-				present[r.Source] = true
-			}
-		}
-	}
 	for i := range v.Segments {
 		s := &v.Segments[i]
 		s.withAliases = slices.Clone(s.Operations)
 		s.withAliases.RemoveAll(s.Deleted)
 		for _, r := range s.Runs {
-			if by, ok := supersedingKind(r.Kind); ok && present[entry.Source{Host: r.Host, Kind: by}] {
+			if r.Kind.IsSummary() && v.describesOperations(v.several[r.Host]) {
 				s.removeRun(s.withAliases, r)
 			}
 		}
@@ -107,6 +103,14 @@ func (v *View) markSearchable() {
 			}
 		}
 	}
+}
+
+// describesOperations reports whether one of the documents describes operations.
+func (v *View) describesOperations(documents []runRef) bool {
+	return slices.ContainsFunc(documents, func(at runRef) bool {
+		r := v.runAt(at)
+		return !r.Kind.IsSummary() && !r.Kind.IsAlias() && v.Segments[at.segment].hasLiveOperation(r)
+	})
 }
 
 // markReachable computes the services and data classes of documents with an operation that a search
