@@ -113,7 +113,8 @@ func readBlock(text []byte) (crawler.Block, error) {
 }
 
 type unblockInput struct {
-	Host string `path:"host" maxLength:"255" doc:"the name of a host"`
+	Host  string `path:"host" maxLength:"255" doc:"the name of a host"`
+	Owner bool   `query:"owner" doc:"true: also lift the opt-out of the host's owner, against the owner's will"`
 	route.EmptyBody
 }
 
@@ -134,6 +135,9 @@ func (a *Operator) removeBlock(ctx context.Context, in *unblockInput) (*route.Ou
 		return nil, route.NewProblem(route.NoService, host+" is not blocked", "gazetteer crawler blocked lists those that are, and /admin/blocks on the operator's listeners")
 	case b.Host != host:
 		return nil, route.NewProblem(route.NotOptedOut, host+" is blocked with "+b.Host+" and all hosts below it", "unblock "+b.Host)
+	case b.By == crawler.ByOwner && !in.Owner:
+		withdrawn := &answer.WithdrawnError{Host: host, Block: b}
+		return nil, route.NewProblem(route.OptedOut, withdrawn.Why(), "the owner withdraws the opt-out with gazetteer opt-in "+host+"; to lift it against the owner's will: gazetteer crawler unblock --owner "+host+", or the parameter owner=true")
 	}
 	if err := blocker.Unblock(ctx, host); err != nil {
 		return nil, err

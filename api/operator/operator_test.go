@@ -151,6 +151,28 @@ func TestUnblockListedHost(t *testing.T) {
 	}
 }
 
+// The opt-out of an owner is lifted only on explicit request, also if the operator blocked the host, too.
+func TestUnblockKeepsOptOutOfOwner(t *testing.T) {
+	s := newServer(t, operator.Options{})
+	for _, b := range []crawler.Block{
+		{Host: "left.example", By: crawler.ByOwner, Proof: "TXT left.example"},
+		{Host: "both.example", By: crawler.ByOwner, Proof: "TXT both.example", Operator: true},
+	} {
+		if err := s.crawler.Block(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+		if text := s.send("DELETE", "/admin/blocks/"+b.Host, "", 410); !bytes.Contains(text, []byte("the owner of "+b.Host+" does not want to be visited")) || !bytes.Contains(text, []byte("owner=true")) {
+			t.Errorf("%s: %s", b.Host, text)
+		}
+		if _, blocked, err := s.crawler.Blocked(t.Context(), b.Host); err != nil || !blocked {
+			t.Errorf("%s is blocked: %t, %v", b.Host, blocked, err)
+		}
+		if hosts := s.blockedHosts(s.send("DELETE", "/admin/blocks/"+b.Host+"?owner=true", "", 200)); len(hosts) != 0 {
+			t.Errorf("%s: then the list has %q", b.Host, hosts)
+		}
+	}
+}
+
 // A backup gets the cleaned path and names its parts; its failure is the last line, and a process that
 // writes none says so.
 func TestBackup(t *testing.T) {

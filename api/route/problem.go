@@ -130,7 +130,7 @@ var (
 	contradiction      = newKind("contradiction", 409, "This contradicts what is registered")
 	NotOptedOut        = newKind("not-opted-out", 409, "There is no opt-out of this host to withdraw")
 	blockedHost        = newKind("blocked-host", 403, "The operator does not visit this host")
-	optedOut           = newKind("opted-out", 410, "The owner does not want this host to be shown")
+	OptedOut           = newKind("opted-out", 410, "The owner does not want this host to be shown")
 	agentGone          = newKind("agent-gone", 410, "The agent no longer exists")
 	NoEvidence         = newKind("no-evidence", 412, "The agent does not show the required evidence")
 	OtherVersion       = newKind("other-version", 412, "The record was changed meanwhile")
@@ -317,7 +317,7 @@ func typedProblem(err error) *Error {
 	}
 	if e, ok := errors.AsType[*answer.WithdrawnError](err); ok {
 		if e.Block.By == crawler.ByOwner {
-			return NewProblem(optedOut, e.Why(), e.Help())
+			return NewProblem(OptedOut, e.Why(), e.Help())
 		}
 		return NewProblem(blockedHost, e.Why(), e.Help())
 	}

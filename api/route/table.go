@@ -193,7 +193,7 @@ var Table = []Route{
 	{ID: "suspend-agent", Method: http.MethodPost, Path: "/admin/agents/{air_id}/suspend", Summary: "Take an agent out of service until it is restored", Operator: true, AIR: true, Body: MaxAgentBody},
 	{ID: "list-blocks", Method: http.MethodGet, Path: "/admin/blocks", Summary: "The blocked hosts, and who blocked them", Operator: true, NoStore: true},
 	{ID: "block-host", Method: http.MethodPost, Path: "/admin/blocks", Summary: "Stop visits to a host, and remove its published documents", Operator: true, Body: 4 << 10},
-	{ID: "unblock-host", Method: http.MethodDelete, Path: "/admin/blocks/{host}", Summary: "Let a host be visited again, no matter who blocked it", Operator: true},
+	{ID: "unblock-host", Method: http.MethodDelete, Path: "/admin/blocks/{host}", Summary: "Let a host be visited again; the opt-out of its owner only with owner=true", Operator: true},
 	{ID: "backup", Method: http.MethodPost, Path: "/admin/backup", Summary: "Write a backup of the data directory into a new directory, while it serves, one line of JSON for each part", Operator: true, Stream: "backup", NoStore: true},
 	{ID: "write-census", Method: http.MethodPost, Path: "/admin/census", Summary: "Write the figures of all hosts for a date into a new directory, one line of JSON for each step", Operator: true, Stream: "census", NoStore: true},
 	{ID: "compact", Method: http.MethodPost, Path: "/admin/compact", Summary: "Drop old deletions from the store and give its unused disk space back, while it serves", Operator: true, Stream: "compaction", NoStore: true},

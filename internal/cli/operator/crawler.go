@@ -52,15 +52,23 @@ func (a *verbs) blockCommand() *cobra.Command {
 }
 
 func (a *verbs) unblockCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "unblock HOST", Short: "Allow visits to a host again, no matter who blocked it",
-		Long: `Unblock allows visits to a host again, even if its owner blocked it. The next visit
-begins when somebody names the host, for example with: gazetteer crawl HOST
+	owner := false
+	c := &cobra.Command{
+		Use: "unblock HOST", Short: "Allow visits to a host again",
+		Long: `Unblock allows visits to a host again. The next visit begins when somebody names the
+host, for example with: gazetteer crawl HOST
 Remove a host from the file of crawler.block_list_file first: the next reading of
-the file blocks it again.`,
+the file blocks it again.
+
+An opt-out of the host's owner stays, and unblock says so: only the owner withdraws
+it, with gazetteer opt-in. With --owner, unblock lifts it against the owner's will.`,
 		Args: cli.OneHost,
 		RunE: func(c *cobra.Command, args []string) error {
-			return showAnswer(c.Context(), a, http.MethodDelete, "/admin/blocks/"+url.PathEscape(args[0]), nil, func(list operator.BlockList) error {
+			path := "/admin/blocks/" + url.PathEscape(args[0])
+			if owner {
+				path += "?owner=true"
+			}
+			return showAnswer(c.Context(), a, http.MethodDelete, path, nil, func(list operator.BlockList) error {
 				fmt.Fprintf(a.Out, "The block of %s is lifted.\n", format.Visible(args[0]))
 				if list.Note != "" {
 					fmt.Fprintf(a.Out, "note: %s\n", format.Visible(list.Note))
@@ -69,6 +77,8 @@ the file blocks it again.`,
 			})
 		},
 	}
+	c.Flags().BoolVar(&owner, "owner", false, "also lift the opt-out of the host's owner, against the owner's will")
+	return c
 }
 
 func (a *verbs) blockedCommand() *cobra.Command {
