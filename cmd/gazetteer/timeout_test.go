@@ -67,11 +67,11 @@ registry approve AIR-0000-0000-0000
 registry ban domain example.com
 registry bans
 registry cosign
-registry delete AIR-0000-0000-0000 --reason text
+registry delete AIR-0000-0000-0000 --reason text --yes
 registry erase AIR-0000-0000-0000 --yes
 registry export AIR-0000-0000-0000
 registry import FILE
-registry merge AIR-0000-0000-0000 AIR-1111-1111-1111 --reason text
+registry merge AIR-0000-0000-0000 AIR-1111-1111-1111 --reason text --yes
 registry refuse AIR-0000-0000-0000 --reason text
 registry reports
 registry restore AIR-0000-0000-0000

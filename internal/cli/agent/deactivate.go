@@ -1,19 +1,12 @@
 package agent
 
 import (
-	"bufio"
-	"fmt"
 	"net/http"
-	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"gazetteer/api/air"
 	"gazetteer/internal/cli"
-	"gazetteer/internal/exit"
-	"gazetteer/lint/format"
 )
 
 func (a *verbs) deactivateCommand(k *keyring) *cobra.Command {
@@ -47,7 +40,7 @@ func (a *verbs) deactivateAgent(c *cobra.Command, server *cli.Client, k *keyring
 		below, word = "/erase", "erased"
 	}
 	if !yes {
-		if err := a.confirm(keys.AirID, keys.AirID+" would be "+word+" permanently"); err != nil {
+		if err := a.Confirm(keys.AirID, keys.AirID+" would be "+word+" permanently"); err != nil {
 			return err
 		}
 	}
@@ -57,18 +50,4 @@ func (a *verbs) deactivateAgent(c *cobra.Command, server *cli.Client, k *keyring
 		a.PrintField("note", done.Message)
 		return nil
 	})
-}
-
-// confirm tells the user at the terminal what would happen, and asks for the AIR ID of the agent.
-func (a *verbs) confirm(airID, consequence string) error {
-	terminal, ok := a.In.(*os.File)
-	if !ok || !term.IsTerminal(int(terminal.Fd())) {
-		return exit.Usagef("%s: confirm with --yes", consequence)
-	}
-	fmt.Fprintf(a.Err, "%s. Type %s to confirm: ", format.Visible(strings.ToUpper(consequence[:1])+consequence[1:]), format.Visible(airID))
-	line, _ := bufio.NewReader(a.In).ReadString('\n') // a truncated line is no AIR ID
-	if strings.TrimSpace(line) != airID {
-		return exit.Usagef("that is not %s: nothing was done", airID)
-	}
-	return nil
 }

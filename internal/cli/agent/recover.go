@@ -80,7 +80,7 @@ func (a *verbs) recoverAgent(c *cobra.Command, server *cli.Client, k *keyring, r
 		return err
 	}
 	if !r.withdraw && !r.yes {
-		if err := a.confirm(airID, "a recovery of "+airID+" would begin; until it ends, in three days unless the registry sets another delay, the present key cannot read mail or be rotated"); err != nil {
+		if err := a.Confirm(airID, "a recovery of "+airID+" would begin; until it ends, in three days unless the registry sets another delay, the present key cannot read mail or be rotated"); err != nil {
 			return err
 		}
 	}

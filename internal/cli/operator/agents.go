@@ -15,38 +15,45 @@ import (
 )
 
 func (a *verbs) suspendCommand() *cobra.Command {
-	return a.reasonedCommand("suspend AIR-ID", "Suspend an agent until it is restored", "which its owner sees",
-		func(ctx context.Context, airID, reason string) error {
-			return a.changeAgent(ctx, operatorAgentPath(airID, "/suspend"), map[string]string{"reason": reason})
-		})
+	return reasonedCommand("suspend AIR-ID", "Suspend an agent until it is restored", func(ctx context.Context, airID, reason string) error {
+		return a.changeAgent(ctx, operatorAgentPath(airID, "/suspend"), map[string]string{"reason": reason})
+	})
 }
 
 func (a *verbs) deleteCommand() *cobra.Command {
-	return a.reasonedCommand("delete AIR-ID", "Delete an agent permanently; its keys and history stay readable", "which its owner sees",
-		func(ctx context.Context, airID, reason string) error {
-			path := cli.AgentPath(airID, "?"+url.Values{"reason": {reason}}.Encode())
-			return showAnswer(ctx, a, http.MethodDelete, path, nil, func(v air.DeletedAgent) error {
-				a.PrintField("agent", v.AirID+"  "+v.Name)
-				a.PrintField("status", v.Status)
-				return nil
-			})
+	yes := false
+	c := reasonedCommand("delete AIR-ID", "Delete an agent permanently; its keys and history stay readable", func(ctx context.Context, airID, reason string) error {
+		if !yes {
+			if err := a.Confirm(airID, airID+" would be deleted permanently"); err != nil {
+				return err
+			}
+		}
+		path := cli.AgentPath(airID, "?"+url.Values{"reason": {reason}}.Encode())
+		return showAnswer(ctx, a, http.MethodDelete, path, nil, func(v air.DeletedAgent) error {
+			a.PrintField("agent", v.AirID+"  "+v.Name)
+			a.PrintField("status", v.Status)
+			return nil
 		})
+	})
+	c.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	return c
 }
 
-// reasonedCommand returns a command that changes an agent and requires a reason.
-func (a *verbs) reasonedCommand(use, short, what string, do func(ctx context.Context, airID, reason string) error) *cobra.Command {
+// reasonedCommand returns a command that changes an agent and requires a reason, which its owner sees.
+func reasonedCommand(use, short string, do func(ctx context.Context, airID, reason string) error) *cobra.Command {
+	const reader = "which its owner sees"
 	reason := ""
 	c := &cobra.Command{
 		Use: use, Short: short,
 		Args: airIDArgs(cli.ExactArgs(1, "the AIR ID of an agent")),
 		RunE: func(c *cobra.Command, args []string) error {
 			if reason == "" {
-				return exit.Usagef("%s needs --reason, %s", c.Name(), what)
+				return exit.Usagef("%s needs --reason, %s", c.Name(), reader)
 			}
 			return do(c.Context(), args[0], reason)
 		},
 	}
-	c.Flags().StringVar(&reason, "reason", "", "the reason, "+what)
+	c.Flags().StringVar(&reason, "reason", "", "the reason, "+reader)
 	return c
 }
 
@@ -71,7 +78,9 @@ cannot be undone.`,
 		Args: airIDArgs(cli.ExactArgs(1, "the AIR ID of an agent")),
 		RunE: func(c *cobra.Command, args []string) error {
 			if !yes {
-				return exit.Usagef("this erases %s permanently: confirm with --yes", args[0])
+				if err := a.Confirm(args[0], args[0]+" would be erased permanently"); err != nil {
+					return err
+				}
 			}
 			if err := a.changeAgent(c.Context(), operatorAgentPath(args[0], "/erase"), nil); err != nil || a.JSON {
 				return err
@@ -80,12 +89,12 @@ cannot be undone.`,
 			return nil
 		},
 	}
-	c.Flags().BoolVar(&yes, "yes", false, "confirm; this cannot be undone")
+	c.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	return c
 }
 
 func (a *verbs) mergeCommand() *cobra.Command {
-	reason := ""
+	reason, yes := "", false
 	c := &cobra.Command{
 		Use:   "merge FROM INTO",
 		Short: "End an agent in favor of another of the same owner",
@@ -100,10 +109,16 @@ it. Owners who have both keys can merge without you.
 			if reason == "" {
 				return exit.Usagef("merge needs --reason, which is stored with the agent that is ended")
 			}
+			if !yes {
+				if err := a.Confirm(args[0], args[0]+" would be merged into "+args[1]+" permanently"); err != nil {
+					return err
+				}
+			}
 			return a.changeAgent(c.Context(), operatorAgentPath(args[0], "/merge"), map[string]string{"into": args[1], "reason": reason})
 		},
 	}
 	c.Flags().StringVar(&reason, "reason", "", "the reason, stored with the agent that ends")
+	c.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	return c
 }
 

@@ -176,7 +176,7 @@ func (a *verbs) printReport(now time.Time, p admission.Report) {
 }
 
 func (a *verbs) settleCommand() *cobra.Command {
-	note := ""
+	note, yes := "", false
 	c := &cobra.Command{
 		Use:   "settle REPORT dismissed|suspended|deleted",
 		Short: "End a report: dismiss it, or suspend or delete the agent",
@@ -187,6 +187,11 @@ restored, a deleted one cannot. The note is for the reporters.
   gazetteer registry settle 20261101T120000.000Z-0a1b2c3d dismissed --note "we see nothing wrong"`,
 		Args: cli.ExactArgs(2, "the ID of a report and the decision: dismissed, suspended or deleted"),
 		RunE: func(c *cobra.Command, args []string) error {
+			if args[1] == admission.ReportDeleted && !yes {
+				if err := a.Confirm(args[0], "the agent of report "+args[0]+" would be deleted permanently"); err != nil {
+					return err
+				}
+			}
 			path := operatorRoot + "/reports/" + url.PathEscape(args[0]) + "/settle"
 			return showAnswer(c.Context(), a, http.MethodPost, path, map[string]string{"outcome": args[1], "note": note}, func(list air.ReportList) error {
 				for _, p := range list.Reports {
@@ -197,5 +202,6 @@ restored, a deleted one cannot. The note is for the reporters.
 		},
 	}
 	c.Flags().StringVar(&note, "note", "", "for the reporters")
+	c.Flags().BoolVar(&yes, "yes", false, "with deleted: do not ask")
 	return c
 }
