@@ -14,6 +14,8 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"gazetteer/api"
+	"gazetteer/api/answer"
 	"gazetteer/document"
 	"gazetteer/protocol/a2a/a2ahttp"
 	"gazetteer/relay"
@@ -195,7 +197,7 @@ func TestNearValues(t *testing.T) {
 	h := newTestServer(t, options{})
 	h.publishSamples()
 	for path, want := range map[string]string{
-		"/api/v1/rules?limit=1":                        "this address takes none",
+		"/api/v1/rules/AI418?limit=1":                  "this address takes none",
 		"/api/v1/search?q=book&fields=host,wy":         "did you mean why? ",
 		"/api/v1/search?q=book+effect:reversable":      "did you mean reversible? ",
 		"/api/v1/orchestrate?q=book&require=domian":    "did you mean domain? ",
@@ -473,6 +475,46 @@ func TestRefusalNamesTheMeantAddress(t *testing.T) {
 		var p struct{ Help string }
 		if r := h.request(method, path, ""); json.Unmarshal(r.body, &p) != nil || !strings.HasPrefix(p.Help, want) || strings.Contains(want, "POST ") != strings.Contains(p.Help, "belongs to") {
 			t.Errorf("%s: help %q, want %q", request, p.Help, want)
+		}
+	}
+}
+
+// TestRuleFilters checks that the list of rules has the filters of the page /rules.
+func TestRuleFilters(t *testing.T) {
+	h := newTestServer(t, options{})
+	rules := func(query string) (codes []string) {
+		var list api.RuleList
+		if err := json.Unmarshal([]byte(h.get("/api/v1/rules"+query, 200).body), &list); err != nil || list.Rules == nil {
+			t.Fatalf("%s: %v", query, err)
+		}
+		for _, r := range list.Rules {
+			codes = append(codes, r.Code)
+		}
+		return codes
+	}
+	all := len(rules(""))
+	some := 0
+	for _, f := range answer.RuleFamilies() {
+		n := len(rules("?family=" + f.ID))
+		if some += n; n == 0 || n == all {
+			t.Errorf("the family %s has %d of %d rules", f.ID, n, all)
+		}
+	}
+	if some != all {
+		t.Errorf("all families have %d rules together, want %d", some, all)
+	}
+	if n := len(rules("?severity=error")) + len(rules("?severity=warning")) + len(rules("?severity=info")); n != all {
+		t.Errorf("all severities have %d rules together, want %d", n, all)
+	}
+	if got := rules("?family=ai&severity=error&q=METHOD+upper"); !slices.Equal(got, []string{"AI418"}) {
+		t.Errorf("the rules about methods in upper case are %v, want AI418", got)
+	}
+	if got := rules("?q=nosuchrule"); len(got) != 0 {
+		t.Errorf("%v match no word", got)
+	}
+	for query, want := range map[string]string{"?family=agsi": "did you mean agis? ", "?severity=errors": "did you mean error? "} {
+		if p := h.get("/api/v1/rules"+query, 400).problem(t); !strings.HasPrefix(p.Help, want) {
+			t.Errorf("%s: help is %q, want %q first", query, p.Help, want)
 		}
 	}
 }

@@ -62,7 +62,7 @@ func goodPaths(t testing.TB, h *testServer) map[string]string {
 		"/api/v1/namespaces/{ns}":                                    "/api/v1/namespaces/ristorante",
 		"/api/v1/data-classes":                                       "/api/v1/data-classes",
 		"/api/v1/data-classes/{class}":                               "/api/v1/data-classes/Reservation",
-		"/api/v1/rules":                                              "/api/v1/rules",
+		"/api/v1/rules":                                              "/api/v1/rules?family=ai&severity=error&q=method",
 		"/api/v1/rules/{code}":                                       "/api/v1/rules/agis302",
 		"/schemas/{name}":                                            "/schemas/agis-1.0.json",
 		"/api/v1/submissions/{host}":                                 "/api/v1/submissions/ristorante.example",

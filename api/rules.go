@@ -3,17 +3,38 @@ package api
 import (
 	"context"
 
+	"github.com/danielgtaylor/huma/v2"
+
 	"gazetteer/api/answer"
 	"gazetteer/api/route"
 )
 
-// RuleList is every rule.
+// RuleList is the rules that match a request.
 type RuleList struct {
 	Rules []answer.RuleView `json:"rules"`
 }
 
-func (a *API) listRules(context.Context, *struct{}) (*route.Output[RuleList], error) {
-	return route.JSON(RuleList{a.Answers.Rules()}), nil
+// A ruleFamily is the ID of one of [answer.RuleFamilies].
+type ruleFamily string
+
+// Schema lists the families (huma.SchemaProvider).
+func (ruleFamily) Schema(huma.Registry) *huma.Schema {
+	s := &huma.Schema{Type: huma.TypeString}
+	for _, f := range answer.RuleFamilies() {
+		s.Enum = append(s.Enum, f.ID)
+	}
+	s.PrecomputeMessages()
+	return s
+}
+
+type rulesInput struct {
+	Q        string     `query:"q" maxLength:"200" doc:"a code or words; each must be in the code, the name or the text of a rule" example:"endpoint"`
+	Family   ruleFamily `query:"family" doc:"the rules of one format by the letters of their codes, or other for the rules about fetching and recognizing documents" example:"ai"`
+	Severity string     `query:"severity" enum:"error,warning,info" doc:"the rules of one severity" example:"warning"`
+}
+
+func (a *API) listRules(_ context.Context, in *rulesInput) (*route.Output[RuleList], error) {
+	return route.JSON(RuleList{a.Answers.Rules(answer.RuleQuery{Words: in.Q, Family: string(in.Family), Severity: in.Severity})}), nil
 }
 
 type ruleInput struct {

@@ -1,6 +1,7 @@
 package census
 
 import (
+	"crypto/tls"
 	"fmt"
 	"math/bits"
 	"net/url"
@@ -130,6 +131,61 @@ func ruleValues() []string {
 	return list
 }
 
+// robotsValues lists what robots.txt can allow.
+var robotsValues = listValues(robotsNone, robotsOpen, robotsPartly, robotsClosed, robotsFailed, robotsUnknown)
+
+// tlsValues lists the versions of TLS.
+func tlsValues() []string {
+	var list []string
+	for version := uint16(tls.VersionTLS10); version <= tls.VersionTLS13; version++ {
+		list = append(list, tls.VersionName(version))
+	}
+	return list
+}
+
+// formatsValues lists all combinations of formats.
+func formatsValues() []string {
+	kinds := document.Kinds()
+	var list []string
+	for chosen := 1; chosen < 1<<len(kinds); chosen++ {
+		published := map[string]bool{}
+		for i, kind := range kinds {
+			published[string(kind)] = chosen>>i&1 == 1
+		}
+		list = append(list, joinKinds(published))
+	}
+	return list
+}
+
+// outcomeValues lists each outcome of each format.
+func outcomeValues() []string {
+	var list []string
+	for _, kind := range document.Kinds() {
+		for _, outcome := range fetch.Outcomes() {
+			list = append(list, outcomeFeature(string(kind), outcome).Value)
+		}
+	}
+	return list
+}
+
+// rangeValues lists the ranges of [powerOfTwo] that a document or a host can be in.
+func rangeValues() []string {
+	list := []string{powerOfTwo(0)}
+	for n := 1; n < 1<<31; n *= 2 {
+		list = append(list, powerOfTwo(n))
+	}
+	return list
+}
+
+// observedValues lists the days for which the survival is computed.
+func observedValues() []string {
+	var list []string
+	for _, days := range survivalDays {
+		list = append(list, observedFeature(days).Value)
+	}
+	return list
+}
+
 // families is the table of all families. METHOD.md repeats the definitions.
 var families = []Family{
 	{Name: "class", Title: "Hosts by class", Column: "class", Values: classValues,
@@ -140,7 +196,7 @@ var families = []Family{
 		Definition: "The conformance level of a conformant host: 2 if its AGIS document declares all that Level 2 asks (AGIS §3.3), 1 otherwise."},
 	{Name: "format", Title: "Formats", Column: "format", Values: formatValues,
 		Definition: "A host has a format if it publishes a current document of it."},
-	{Name: "formats", Title: "Formats together", Column: "formats",
+	{Name: "formats", Title: "Formats together", Column: "formats", Values: formatsValues,
 		Definition: "All formats of a host, in the order of the formats and joined by +. Only hosts with a document are counted."},
 	{Name: "alias-only", Title: "Where AI Discovery is published", Column: "at /ai alone", Fixed: true, Values: listValues("yes", "no"),
 		Definition: "`yes`: the host publishes an AI Discovery document at /ai and none at /.well-known/ai, which alone is authoritative (AI Discovery §4.1). `no`: it publishes one at /.well-known/ai."},
@@ -156,23 +212,23 @@ var families = []Family{
 		Definition: "The categories that a current AI Discovery document declares, and the domain of a current AGIS document or summary, in lower case."},
 	{Name: "language", Title: "Languages", Column: "language", Strangers: true,
 		Definition: "The languages of a current AI Discovery document (BCP 47), in lower case: those it declares, or en, the default of the draft, if it declares none."},
-	{Name: "size", Title: "Sizes of documents", Column: "bytes", Fixed: true, Ranges: true,
+	{Name: "size", Title: "Sizes of documents", Column: "bytes", Fixed: true, Ranges: true, Values: rangeValues,
 		Definition: "The number of bytes of a current document, as served and unpacked, in powers of two. A host has one feature for each size that a document of it has."},
-	{Name: "tokens", Title: "Tokens of documents", Column: "tokens", Fixed: true, Ranges: true,
+	{Name: "tokens", Title: "Tokens of documents", Column: "tokens", Fixed: true, Ranges: true, Values: rangeValues,
 		Definition: "The estimated number of tokens of a language model for a current document, in powers of two: ASCII characters / 4 + other characters / 1.5, rounded up. Documents whose bytes are not stored are not counted."},
-	{Name: "operations", Title: "Operations of documents", Column: "operations", Fixed: true, Ranges: true,
+	{Name: "operations", Title: "Operations of documents", Column: "operations", Fixed: true, Ranges: true, Values: rangeValues,
 		Definition: "The number of operations of a current document, in powers of two."},
-	{Name: "tls", Title: "TLS", Column: "version",
+	{Name: "tls", Title: "TLS", Column: "version", Values: tlsValues,
 		Definition: "The protocol version of the last TLS connection to the host."},
 	{Name: "media-type", Title: "Media types", Column: "format and media type", Strangers: true,
 		Definition: "The format of a current document and the Content-Type that it was served with, without parameters and in lower case."},
-	{Name: "robots", Title: "robots.txt", Column: "robots.txt",
+	{Name: "robots", Title: "robots.txt", Column: "robots.txt", Values: robotsValues,
 		Definition: "The rules of the host's robots.txt for our crawler at the last visit. `none`: there is no such file. `open`: it forbids none of the paths that we request. `partly`: it forbids some. `closed`: it forbids everything. `failed`: it could not be read, which counts as closed (RFC 9309 §2.3.1.4). `unknown`: it was not requested."},
-	{Name: "outcome", Title: "Outcomes of requests", Column: "format and outcome",
+	{Name: "outcome", Title: "Outcomes of requests", Column: "format and outcome", Values: outcomeValues,
 		Definition: "The format and how the last request for it ended. Hosts whose last visit was after the date are not counted."},
-	{Name: "version-count", Title: "Versions of documents", Column: "versions", Fixed: true, Ranges: true,
+	{Name: "version-count", Title: "Versions of documents", Column: "versions", Fixed: true, Ranges: true, Values: rangeValues,
 		Definition: "The number of stored versions of a format of the host, in powers of two. 1 means that the document has not changed since it was first seen."},
-	{Name: "observed", Title: "Hosts by time observed", Column: "days at least", Fixed: true,
+	{Name: "observed", Title: "Hosts by time observed", Column: "days at least", Fixed: true, Values: observedValues,
 		Definition: "Hosts that were observed for at least that many days: from the first stored version until the date or, for a host that no longer publishes, until it ended. These are the hosts at risk of the survival table."},
 	{Name: "duplicate", Title: "Duplicates", Column: "duplicate", Fixed: true, Values: listValues("yes", "no"),
 		Definition: "`yes`: a current document of the host has the same bytes as a current document of another host or of another format. `no`: it publishes documents and none of them does."},
@@ -229,10 +285,15 @@ func visitFeatures(robots, tls string, fetches []liveFetch) []Feature {
 	}
 	for _, f := range fetches {
 		if f.Kind != fetch.KindRobots {
-			list = append(list, Feature{"outcome", f.Kind + " " + string(f.Outcome)})
+			list = append(list, outcomeFeature(f.Kind, f.Outcome))
 		}
 	}
 	return list
+}
+
+// outcomeFeature is the feature of the outcome of a request for a format.
+func outcomeFeature(kind string, outcome fetch.Outcome) Feature {
+	return Feature{"outcome", kind + " " + string(outcome)}
 }
 
 // documentFeatures are the features that one current document gives. Several documents of a host

@@ -70,6 +70,9 @@ func checkAgainstCensus(t *testing.T, s *boltstore.Store, l *census.Live) {
 	}
 	for _, f := range census.Families() {
 		for _, v := range stats.Values(f) {
+			if f, ok := census.ParseFeature(v.Feature.String()); !ok || f != v.Feature {
+				t.Errorf("%s is counted and its address is refused", v.Feature)
+			}
 			hosts, _, total := l.Hosts(v.Feature, 0, 1_000_000)
 			if total != v.Hosts || len(hosts) != total {
 				t.Errorf("%s: %d hosts, the list has %d of %d", v.Feature, v.Hosts, len(hosts), total)
@@ -240,7 +243,7 @@ func TestListsArePaged(t *testing.T) {
 }
 
 func TestParseFeature(t *testing.T) {
-	for text, ok := range map[string]bool{"verb:BOOK": true, "state:conformant=yes": true, "category:a:b": true, "verb:": false, "verb": false, "nosuch:x": false, "": false, ":x": false} {
+	for text, ok := range map[string]bool{"verb:BOOK": true, "state:conformant=yes": true, "category:a:b": true, "robots:partly": true, "robots:most": false, "tls:TLS 1.3": true, "tls:1.3": false, "size:1024-2047": true, "size:1024": false, "observed:30": true, "observed:31": false, "formats:ai+agis": true, "formats:ai+none": false, "outcome:ai absent": true, "outcome:robots absent": false, "verb:": false, "verb": false, "nosuch:x": false, "": false, ":x": false} {
 		f, got := census.ParseFeature(text)
 		if got != ok || ok && f.String() != text {
 			t.Errorf("%q: %v, %v", text, f, got)

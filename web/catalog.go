@@ -123,7 +123,7 @@ func (p *Pages) valuePage(s listing) func(c *gin.Context) (frame.WebPage, error)
 		}
 		at := slices.IndexFunc(all, func(v index.ValueCount) bool { return v.Value == value })
 		if at < 0 {
-			return frame.WebPage{}, newUnknownValue(s, value, nearValues(value, all))
+			return frame.WebPage{}, newUnknownValue(s, value, answer.NearValues(value, all, func(v index.ValueCount) string { return v.Value }))
 		}
 		q := s.filter(value)
 		q.Limit, q.Offset = frame.PerPage, (number-1)*frame.PerPage
@@ -155,15 +155,6 @@ func (p *Pages) valuePage(s listing) func(c *gin.Context) (frame.WebPage, error)
 		v.Pages = frame.LinkPages(s.valueAddress(value), url.Values{}, number, r.Total, frame.PerPage)
 		return frame.WebPage{Name: "shelved", Title: fmt.Sprintf("%s: %s", s.title, frame.ClipPlain(80, value)), Body: v}, nil
 	}
-}
-
-// nearValues returns the values with names similar to value.
-func nearValues(value string, all []index.ValueCount) []string {
-	names := make([]string, len(all))
-	for i, v := range all {
-		names[i] = v.Value
-	}
-	return answer.NearNames(value, value, names)
 }
 
 // newUnknownValue returns the problem of a value that no service names, with values of a similar name.

@@ -25,6 +25,7 @@ import (
 	"gazetteer/registry"
 	"gazetteer/registry/directory"
 	"gazetteer/web"
+	"gazetteer/web/crawlerpages"
 	"gazetteer/web/plot"
 
 	"golang.org/x/net/html"
@@ -1246,6 +1247,13 @@ func TestRulePageLeadsToItsHosts(t *testing.T) {
 		if page := get(t, h, "/rules/"+code); page.Code != http.StatusOK || !strings.Contains(page.Body.String(), want) {
 			t.Errorf("%s: %d without %s", code, page.Code, want)
 		}
+	}
+	if page := get(t, h, "/rules?q=verb&family=agis&severity=error").Body.String(); !strings.Contains(page, `href="/api/v1/rules?family=agis&amp;q=verb&amp;severity=error"`) {
+		t.Error("the list does not lead to the same rules as JSON")
+	}
+	for contact, want := range map[string]string{"": "or open an issue", "mailto:rules@example.com": "to the operator of this server: rules@example.com.", "https://example.com/issues": `<a href="https://example.com/issues"`} {
+		h := mount(t, sample{word: plainWord}, web.Options{Bot: crawlerpages.Bot{Contact: contact}})
+		wantPage(t, "the contact "+contact, get(t, h, "/rules/AI418"), 200, []string{want, "Is this rule wrong?", "gazetteer validate --rule AI418"})
 	}
 	if page := get(t, h, "/rules/AI805").Body.String(); strings.Contains(page, "break this rule") || strings.Contains(page, "breaks this rule") {
 		t.Error("AI805 is a note, which the census does not count")

@@ -4,11 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
+	"net/url"
 	"strings"
 
 	"gazetteer/api/answer"
-	"gazetteer/document"
 	"gazetteer/protocol"
 	"gazetteer/web/frame"
 
@@ -45,60 +44,54 @@ type ruleFamily struct {
 	Chosen    bool
 }
 
-// A ruleFormat is a format, or the last group, with the letters before the numbers of its codes.
-type ruleFormat struct{ prefix, id, title string }
-
-// listRuleFormats returns the formats that have rules, and last the group of all other rules.
-func listRuleFormats() []ruleFormat {
-	var groups []ruleFormat
-	for _, f := range document.Formats {
-		if f.RuleCodes != "" {
-			groups = append(groups, ruleFormat{f.RuleCodes, strings.ToLower(f.RuleCodes), f.RulesTitle})
-		}
-	}
-	return append(groups, ruleFormat{"", "other", "Fetching and recognizing documents"})
-}
-
 // rulesPage lists the rules that documents are checked against.
 func (p *Pages) rulesPage(c *gin.Context) (frame.WebPage, error) {
-	rules := p.answers.Rules()
+	rules := p.answers.Rules(answer.RuleQuery{})
 	v := rulesView{All: len(rules), Query: strings.TrimSpace(c.Query("q")), Family: c.Query("family"), Severity: c.Query("severity")}
-	groups := listRuleFormats()
-	for _, g := range groups {
-		title, path, _ := strings.Cut(g.title, ", /")
+	families := answer.RuleFamilies()
+	for _, f := range families {
+		title, path, _ := strings.Cut(f.Title, ", /")
 		if path != "" {
 			path = "/" + path
 		}
-		v.Groups = append(v.Groups, ruleGroup{ID: "rules-" + g.id, Title: title, Path: path})
-		v.Families = append(v.Families, ruleFamily{ID: g.id, Title: g.title, Chosen: g.id == v.Family})
+		v.Groups = append(v.Groups, ruleGroup{ID: "rules-" + f.ID, Title: title, Path: path})
+		v.Families = append(v.Families, ruleFamily{ID: f.ID, Title: f.Title, Chosen: f.ID == v.Family})
 	}
 	for _, s := range []protocol.Severity{protocol.Error, protocol.Warning, protocol.Info} {
 		v.Severities = append(v.Severities, choice{s.String(), severityWords[s], s.String() == v.Severity})
 	}
-	words := strings.Fields(strings.ToLower(v.Query))
 	for _, r := range rules {
-		at := groupOf(groups, r.Code)
-		v.Families[at].Count++
-		text := strings.ToLower(r.Code + " " + r.Name + " " + r.Text)
-		missing := slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
-		if missing || v.Severity != "" && r.Severity.String() != v.Severity || v.Family != "" && groups[at].id != v.Family {
-			continue
-		}
-		v.Total++
-		v.Groups[at].Rules = append(v.Groups[at].Rules, ruleLine{r.Code, frame.TitleOf(r.Name), r.Text, severityWords[r.Severity], r.Severity.String()})
+		v.Families[answer.FamilyOfRule(families, r.Code)].Count++
 	}
-	return frame.WebPage{Name: "rules", Title: "Rules", Body: v, JSON: "/api/v1/rules"}, nil
+	found := p.answers.Rules(answer.RuleQuery{Words: v.Query, Family: v.Family, Severity: v.Severity})
+	v.Total = len(found)
+	for _, r := range found {
+		group := &v.Groups[answer.FamilyOfRule(families, r.Code)]
+		group.Rules = append(group.Rules, ruleLine{r.Code, frame.TitleOf(r.Name), r.Text, severityWords[r.Severity], r.Severity.String()})
+	}
+	return frame.WebPage{Name: "rules", Title: "Rules", Body: v, JSON: rulesAddress(v)}, nil
 }
 
-// groupOf returns the index of the group of a code.
-func groupOf(groups []ruleFormat, code string) int {
-	letters := strings.TrimRight(code, "0123456789")
-	for i, g := range groups {
-		if g.prefix == letters {
-			return i
+// rulesAddress returns the address of the same rules as JSON. A value that the API refuses is not in it.
+func rulesAddress(v rulesView) string {
+	q := url.Values{}
+	if v.Query != "" {
+		q.Set("q", v.Query)
+	}
+	for _, f := range v.Families {
+		if f.Chosen {
+			q.Set("family", f.ID)
 		}
 	}
-	return len(groups) - 1
+	for _, s := range v.Severities {
+		if s.Chosen {
+			q.Set("severity", s.Value)
+		}
+	}
+	if len(q) == 0 {
+		return "/api/v1/rules"
+	}
+	return "/api/v1/rules?" + q.Encode()
 }
 
 type ruleView struct {
@@ -108,8 +101,9 @@ type ruleView struct {
 	Severity string
 	Basis    string
 	Source   []sourcePart
-	Counted  bool // the census counts the hosts that break it
-	Hosts    int  // that break it with a current document, if they are counted
+	Counted  bool               // the census counts the hosts that break it
+	Hosts    int                // that break it with a current document, if they are counted
+	Contact  frame.ExternalLink // of the operator
 }
 
 // bases describes the basis of a rule.
@@ -145,7 +139,7 @@ func (p *Pages) rulePage(c *gin.Context) (frame.WebPage, error) {
 	}
 	v := ruleView{
 		RuleView: r, Title: frame.TitleOf(r.Name), Tone: r.Severity.String(),
-		Severity: weights[r.Severity], Basis: bases[r.Basis], Source: sourceParts(r.Section),
+		Severity: weights[r.Severity], Basis: bases[r.Basis], Source: sourceParts(r.Section), Contact: p.crawler.Contact(),
 	}
 	if r.Severity != protocol.Info { // the census counts errors and warnings
 		counted, err := p.answers.CountedHosts(c.Request.Context(), "rule:"+r.Code, "", 1)

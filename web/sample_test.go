@@ -511,7 +511,7 @@ func ask(t testing.TB, h http.Handler, method, target string, header ...string) 
 }
 
 // Rules, Rule and Validate are the real ones: they need nothing but the text.
-func (s sample) Rules() []answer.RuleView { return new(answer.Answers).Rules() }
+func (s sample) Rules(q answer.RuleQuery) []answer.RuleView { return new(answer.Answers).Rules(q) }
 
 func (s sample) Rule(code string) (answer.RuleView, error) {
 	if s.err != nil {

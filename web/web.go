@@ -73,8 +73,8 @@ type Answers interface {
 	Figures(ctx context.Context) (answer.Figures, error)
 	// Document returns a document as its host sent it: the current version for the digest "".
 	Document(ctx context.Context, host string, kind document.Kind, digest string) (answer.RawDocument, error)
-	// Rules lists all rules for documents, by draft.
-	Rules() []answer.RuleView
+	// Rules lists the rules for documents that match a query, by draft.
+	Rules(q answer.RuleQuery) []answer.RuleView
 	// Rule returns the rule of a code.
 	Rule(code string) (answer.RuleView, error)
 	// Validate checks a text, or the document at an address.

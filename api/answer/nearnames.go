@@ -71,11 +71,7 @@ func (a *Answers) NearNamespaces(ctx context.Context, namespace string) ([]strin
 	if err != nil {
 		return nil, err
 	}
-	names := make([]string, len(all))
-	for i, v := range all {
-		names[i] = v.Value
-	}
-	for _, name := range NearNames(namespace, namespace, names) {
+	for _, name := range NearValues(namespace, all, func(v index.ValueCount) string { return v.Value }) {
 		if !slices.Contains(alike, name) {
 			alike = append(alike, name)
 		}
@@ -89,11 +85,16 @@ func (a *Answers) NearVerbs(ctx context.Context, verb string) ([]string, error) 
 	if err != nil {
 		return nil, err
 	}
-	verbs := make([]string, len(all))
+	return NearValues(verb, all, func(v index.VerbCount) string { return v.Verb }), nil
+}
+
+// NearValues is [NearNames] for the names of values.
+func NearValues[T any](word string, all []T, name func(T) string) []string {
+	names := make([]string, len(all))
 	for i, v := range all {
-		verbs[i] = v.Verb
+		names[i] = name(v)
 	}
-	return NearNames(verb, verb, verbs), nil
+	return NearNames(word, word, names)
 }
 
 // NearNames returns up to three of some names: the one that word probably misspells, then those that

@@ -3,6 +3,10 @@ package answer
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
+
+	"gazetteer/document"
 	"gazetteer/lint"
 	"gazetteer/protocol"
 )
@@ -23,12 +27,47 @@ type RuleView struct {
 	Good     string            `json:"good" doc:"the same excerpt, fixed"`
 }
 
-// Rules lists every rule for documents, draft by draft.
-func (a *Answers) Rules() []RuleView {
-	rules := lint.Rules()
-	views := make([]RuleView, len(rules))
-	for i, r := range rules {
-		views[i] = viewRule(r)
+// A RuleFamily is the rules of one format, whose codes begin with its letters, or last the family of
+// all other rules.
+type RuleFamily struct{ ID, Title, letters string }
+
+// RuleFamilies returns the families of rules, in the order of the formats.
+func RuleFamilies() []RuleFamily {
+	var families []RuleFamily
+	for _, f := range document.Formats {
+		if f.RuleCodes != "" {
+			families = append(families, RuleFamily{strings.ToLower(f.RuleCodes), f.RulesTitle, f.RuleCodes})
+		}
+	}
+	return append(families, RuleFamily{"other", "Fetching and recognizing documents", ""})
+}
+
+// FamilyOfRule returns the index of the family of a code in a list of all families.
+func FamilyOfRule(families []RuleFamily, code string) int {
+	letters := strings.TrimRight(code, "0123456789")
+	if i := slices.IndexFunc(families, func(f RuleFamily) bool { return f.letters == letters }); i >= 0 {
+		return i
+	}
+	return len(families) - 1
+}
+
+// A RuleQuery selects rules. A zero field selects all.
+type RuleQuery struct {
+	Words    string // all of them are in the code, the name or the text, in any letter case
+	Family   string // the ID of a [RuleFamily]
+	Severity string
+}
+
+// Rules lists the rules for documents that match a query, draft by draft.
+func (a *Answers) Rules(q RuleQuery) []RuleView {
+	families, words, views := RuleFamilies(), strings.Fields(strings.ToLower(q.Words)), []RuleView{}
+	for _, r := range lint.Rules() {
+		text := strings.ToLower(r.Code + " " + r.Slug + " " + r.Text)
+		missing := slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
+		if missing || q.Severity != "" && r.Severity.String() != q.Severity || q.Family != "" && families[FamilyOfRule(families, r.Code)].ID != q.Family {
+			continue
+		}
+		views = append(views, viewRule(r))
 	}
 	return views
 }

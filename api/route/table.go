@@ -72,7 +72,7 @@ var Table = []Route{
 	{ID: "namespace", Method: http.MethodGet, Path: "/api/v1/namespaces/{ns}", Summary: "A namespace: its users with their evidence, its verbs and operations"},
 	{ID: "orchestrate", Method: http.MethodGet, Path: "/api/v1/orchestrate", Summary: "Operations for a task, best first, with the agents that serve them"},
 	{ID: "resolve", Method: http.MethodGet, Path: "/api/v1/resolve", Summary: "The inbox of an agent, or the services that offer NAMESPACE.VERB"},
-	{ID: "list-rules", Method: http.MethodGet, Path: "/api/v1/rules", Summary: "Every rule that documents are judged by"},
+	{ID: "list-rules", Method: http.MethodGet, Path: "/api/v1/rules", Summary: "The rules that documents are judged by"},
 	{ID: "rule", Method: http.MethodGet, Path: "/api/v1/rules/{code}", Summary: "A rule with its section and an example"},
 	{ID: "search", Method: http.MethodGet, Path: "/api/v1/search", Summary: "Find operations by words and filters, best first"},
 	{ID: "search-by-body", Method: http.MethodPost, Path: "/api/v1/search", Summary: "The same search, with a JSON object as the query", Body: MaxAgentBody},

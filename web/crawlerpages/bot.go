@@ -77,6 +77,11 @@ type botView struct {
 	signing
 }
 
+// Contact returns how to reach the operator; its text is "" if the operator does not say.
+func (p *Pages) Contact() frame.ExternalLink {
+	return frame.ExternalLinkOf(strings.TrimPrefix(p.bot.Contact, "mailto:"))
+}
+
 // botInfoPage is the page that the User-Agent names.
 func (p *Pages) botInfoPage(c *gin.Context) (frame.WebPage, error) {
 	return p.botPage(http.StatusOK, ownerRequestView{Host: c.Query("host"), Request: "opt-out"}), nil
@@ -86,7 +91,7 @@ func (p *Pages) botInfoPage(c *gin.Context) (frame.WebPage, error) {
 func (p *Pages) botPage(status int, w ownerRequestView) frame.WebPage {
 	b := p.bot
 	return frame.WebPage{Name: "bot", Title: "The crawler", Status: status, Body: botView{
-		Form: w, UserAgent: b.UserAgent, Token: fetch.RobotsToken, Contact: frame.ExternalLinkOf(strings.TrimPrefix(b.Contact, "mailto:")),
+		Form: w, UserAgent: b.UserAgent, Token: fetch.RobotsToken, Contact: p.Contact(),
 		Addresses: b.Addresses, HostInterval: intervalText(b.HostInterval), DomainInterval: intervalText(b.DomainInterval),
 		signing: p.signingOf(w.Host),
 	}}
