@@ -96,6 +96,33 @@ type RegistryStatus struct {
 	Reports   ReportCount           `json:"reports"`
 	Halted    *audit.Halt           `json:"log_halted,omitempty" doc:"why the transparency log signs nothing more"`
 	Unerased  string                `json:"log_unerased,omitempty" doc:"why content of deleted records is still in the transparency log"`
+	Witnesses []FailingWitness      `json:"log_witnesses_failing,omitempty" doc:"the witnesses that did not cosign the transparency log when they were asked last"`
+}
+
+// A FailingWitness is a witness that did not cosign the log when it was asked last.
+type FailingWitness struct {
+	Witness    string     `json:"witness" doc:"the name of its key"`
+	Problem    string     `json:"problem" doc:"why it did not cosign"`
+	AnsweredAt *time.Time `json:"answered_at,omitempty" doc:"when it has cosigned last; absent for never since the start"`
+}
+
+// failingWitnesses returns those witnesses that did not cosign when they were asked last.
+func (a *Routes) failingWitnesses() (failing []FailingWitness) {
+	if a.witnesses == nil {
+		return nil
+	}
+	for _, w := range a.witnesses() {
+		if w.Err == nil {
+			continue
+		}
+		f := FailingWitness{Witness: w.Witness, Problem: protocol.ClipRunes(w.Err.Error(), 300)}
+		if !w.Answered.IsZero() {
+			at := w.Answered.UTC()
+			f.AnsweredAt = &at
+		}
+		failing = append(failing, f)
+	}
+	return failing
 }
 
 // ReportCount counts open and closed reports.
@@ -124,6 +151,7 @@ func (a *Routes) RegistryStatus(ctx context.Context) (v RegistryStatus, err erro
 			v.Halted = &halt
 		}
 		v.Unerased = a.Answers.Log.Status().DescribeUnerased()
+		v.Witnesses = a.failingWitnesses()
 	}
 	v.Waiting, v.Reports = len(waiting), ReportCount{figures.Open, figures.Overdue, int(figures.Oldest / time.Hour)}
 	return v, nil

@@ -88,6 +88,9 @@ func TestOneRegistryWitnessesAnother(t *testing.T) {
 	if _, ready := restored.ask("GET", "/readyz?work=sign", ""); !strings.Contains(ready, "because a witness contradicts it; its operator repairs that") {
 		t.Errorf("/readyz: %s", ready)
 	}
+	if out, _ := restored.cli("registry"); !strings.Contains(out, "\nwitness   second.example/witness does not cosign the log: ") {
+		t.Errorf("gazetteer registry does not name the witness that contradicts the log:\n%s", out)
+	}
 	stopped(t, restored)
 	told := slices.ContainsFunc(strings.Split(restored.log.String(), "\n"), func(line string) bool {
 		return strings.Contains(line, "the transparency log signs nothing more") &&
@@ -100,14 +103,14 @@ func TestOneRegistryWitnessesAnother(t *testing.T) {
 
 // TestOlderCopyOfAWitnessIsRefused checks that a witness does not cosign after its directory was
 // lost or an older copy was put back while its store is newer: it could cosign a fork. With another
-// key it can begin again.
+// key it can begin again. The operator of the log sees that it does not answer.
 func TestOlderCopyOfAWitnessIsRefused(t *testing.T) {
 	t.Parallel()
 	first, second := t.TempDir(), t.TempDir()
 	log, cosigner := ownKey(t, first, "log.key", "first.example/log"), ownKey(t, second, "witness.key", "second.example/witness")
 	witnessFor := "registry.witness_for=" + log.Public()
 	witness := startProgramIn(t, second, "crawler.enabled=false", "registry.did_host=second.example", witnessFor)
-	signer := startProgramIn(t, first, "crawler.enabled=false", "registry.did_host=first.example", "registry.witnesses="+cosigner.PublicWitness()+" "+witness.base+"/witness")
+	signer := startTroubledProgram(t, first, "crawler.enabled=false", "registry.did_host=first.example", "registry.witnesses="+cosigner.PublicWitness()+" "+witness.base+"/witness")
 	cosign := func(change ...string) {
 		t.Helper()
 		if out, code := signer.cli(append([]string{"agent"}, change...)...); code != exit.OK {
@@ -127,8 +130,12 @@ func TestOlderCopyOfAWitnessIsRefused(t *testing.T) {
 	cosign("new", "Witnessed")
 	must(os.CopyFS(aside, os.DirFS(dir)))
 	cosign("update", "--description", "later")
-	stopped(t, signer)
 	stopped(t, witness)
+	signer.cli("registry", "cosign")
+	if out, _ := signer.cli("registry"); !strings.Contains(out, "\nwitness   second.example/witness does not cosign the log: ") || !strings.Contains(out, "; it cosigned ") {
+		t.Errorf("gazetteer registry does not name the witness that does not answer:\n%s", out)
+	}
+	stopped(t, signer)
 
 	// A list of this directory alone: nothing listens on the address.
 	start := []string{"--set", "listen=127.0.0.1:1", "--set", "registry.did_host=second.example", "--set", witnessFor, "agents"}

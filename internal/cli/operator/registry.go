@@ -81,6 +81,9 @@ func (a *verbs) printStatus(v air.RegistryStatus, problems []string) {
 		a.PrintField("log", v.Halted.String())
 	}
 	a.PrintField("erasures", v.Unerased)
+	for _, w := range v.Witnesses {
+		a.PrintField("witness", formatFailingWitness(a.Environment.Now(), w))
+	}
 	for _, problem := range problems {
 		if v.Halted == nil || !strings.HasPrefix(problem, "sign: ") { // the line of the log says it
 			a.PrintField("problem", problem)
@@ -92,6 +95,15 @@ func (a *verbs) printStatus(v air.RegistryStatus, problems []string) {
 	case v.Waiting > 0:
 		a.PrintNextSteps("Look at them:", a.FormatCommand("registry applications"))
 	}
+}
+
+// formatFailingWitness describes a witness that did not cosign, in one line.
+func formatFailingWitness(now time.Time, w air.FailingWitness) string {
+	last := "it has not cosigned since the start of the server"
+	if w.AnsweredAt != nil {
+		last = "it cosigned " + cli.FormatAge(now, *w.AnsweredAt) + " for the last time"
+	}
+	return w.Witness + " does not cosign the log: " + w.Problem + "; " + last
 }
 
 func (a *verbs) printAdmission(d admission.PolicyState) {
