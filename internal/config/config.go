@@ -279,7 +279,7 @@ func LocalURL(listen string) string {
 	if err != nil {
 		return "http://" + listen
 	}
-	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
+	if isUnspecified(host) {
 		host = "127.0.0.1"
 	}
 	return "http://" + net.JoinHostPort(host, port)
@@ -436,6 +436,9 @@ func (c *Config) validate() error {
 	case c.API.SubmissionsPerHour == 0 || c.API.SubmissionsPerDomainPerHour == 0 || c.API.SubmissionsGlobalPerHour == 0:
 		return exit.Usagef("api.submissions_per_hour, api.submissions_per_domain_per_hour and api.submissions_global_per_hour: want 1 or more, or -1 for no limit")
 	}
+	if err := c.checkListeners(); err != nil {
+		return err
+	}
 	for _, text := range c.API.TrustedProxies {
 		_, notAddress := netip.ParseAddr(text)
 		if _, notNetwork := netip.ParsePrefix(text); notAddress != nil && notNetwork != nil {
@@ -443,6 +446,37 @@ func (c *Config) validate() error {
 		}
 	}
 	return nil
+}
+
+// checkListeners refuses two keys with the same address to listen on: the second one would fail, and its
+// error would speak of another program.
+func (c *Config) checkListeners() error {
+	listeners := []struct{ key, address string }{
+		{"listen", c.Listen}, {"admin_listen", c.AdminListen}, {"metrics_listen", c.MetricsListen}, {"altar.tls_listen", c.Altar.TLSListen},
+	}
+	for i, second := range listeners {
+		for _, first := range listeners[:i] {
+			if overlap(first.address, second.address) {
+				return exit.Usagef("%s %q and %s %q: want another address for each; give one of them another port, or leave it empty", first.key, first.address, second.key, second.address)
+			}
+		}
+	}
+	return nil
+}
+
+// overlap reports whether one machine cannot listen on both addresses. Port 0 is a free port, another one
+// each time.
+func overlap(a, b string) bool {
+	hostA, portA, errA := net.SplitHostPort(a)
+	hostB, portB, errB := net.SplitHostPort(b)
+	return errA == nil && errB == nil && portA == portB && portA != "0" &&
+		(hostA == hostB || isUnspecified(hostA) || isUnspecified(hostB))
+}
+
+// isUnspecified reports whether a host to listen on means all addresses of the machine.
+func isUnspecified(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "" || err == nil && ip.IsUnspecified()
 }
 
 func isWebAddress(text string) bool {

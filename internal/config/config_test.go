@@ -58,6 +58,8 @@ func TestConfigRefuses(t *testing.T) {
 		"a broken line":                   {file: "listen = \n", want: []string{":1:"}},
 		"a duration in words":             {file: "shutdown_grace = \"soon\"\n", want: []string{"soon", "10s"}},
 		"a log level":                     {file: "log_level = \"loud\"\n", want: []string{"log_level", "debug, info, warn or error"}},
+		"one address for two keys":        {settings: []string{"listen=127.0.0.1:9000", "metrics_listen=127.0.0.1:9000"}, want: []string{`listen "127.0.0.1:9000" and metrics_listen "127.0.0.1:9000"`, "another port"}},
+		"all addresses, and one of them":  {settings: []string{"listen=:9000", "admin_listen=127.0.0.1:9000"}, want: []string{`listen ":9000" and admin_listen`}},
 		"no workers":                      {file: "[crawler]\nworkers = 0\n", want: []string{"crawler.workers 0"}},
 		"an unknown environment variable": {environ: []string{"GAZETTEER_LISSEN=1"}, want: []string{"GAZETTEER_LISSEN", "unknown key"}},
 		"a wrong environment value":       {environ: []string{"GAZETTEER_CRAWLER_WORKERS=x"}, want: []string{"GAZETTEER_CRAWLER_WORKERS", "whole number"}},
@@ -83,6 +85,20 @@ func TestConfigRefuses(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Listeners with other ports, on other addresses, or on any free port do not collide.
+func TestListenersDoNotCollide(t *testing.T) {
+	for _, settings := range [][]string{
+		{"listen=127.0.0.1:0", "metrics_listen=127.0.0.1:0"},
+		{"listen=127.0.0.2:9000", "metrics_listen=127.0.0.1:9000"},
+		{"listen=:9000", "metrics_listen=:9001", "admin_listen=127.0.0.1:9002"},
+		{"listen=", "metrics_listen="},
+	} {
+		if _, err := Load("", nil, settings); err != nil {
+			t.Errorf("%q: %v", settings, err)
+		}
 	}
 }
 
