@@ -12,6 +12,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -136,7 +137,9 @@ type App struct {
 	Server     string
 	Settings   []string
 	JSON       bool
-	Timeout    time.Duration // how long a remote server may send nothing, 0 for no limit
+	Timeout    time.Duration // how long a server may send nothing, 0 for no limit
+
+	dataDirReported bool // see reportDataDir
 }
 
 // RequestTimeout returns Timeout for a client of which 0 means its own default and less than 0 no
@@ -154,5 +157,28 @@ func (a *App) Config() (config.Config, error) {
 	if a.DataDir != "" {
 		settings = append(settings[:len(settings):len(settings)], "data_dir="+a.DataDir)
 	}
-	return config.Load(a.ConfigFile, os.Environ(), settings)
+	c, err := config.Load(a.ConfigFile, os.Environ(), settings)
+	if err == nil {
+		a.reportDataDir(c)
+	}
+	return c, err
+}
+
+// dataDirVariable is the variable of the environment with a data directory.
+const dataDirVariable = "GAZETTEER_DATA_DIR"
+
+// reportDataDir says once which data directory is used if the environment names another one than the
+// file of --config: a variable that a shell has kept is easily forgotten.
+func (a *App) reportDataDir(c config.Config) {
+	fromEnvironment, isSet := os.LookupEnv(dataDirVariable)
+	if a.ConfigFile == "" || a.DataDir != "" || !isSet || c.DataDir != fromEnvironment || a.dataDirReported {
+		return
+	}
+	file, err := config.Load(a.ConfigFile, nil, nil)
+	if err != nil || file.DataDir == config.Default().DataDir || filepath.Clean(file.DataDir) == filepath.Clean(c.DataDir) {
+		return
+	}
+	a.dataDirReported = true
+	fmt.Fprintf(a.Err, "The data directory is %s, of %s; data_dir of %s is %s.\n",
+		format.Visible(c.DataDir), dataDirVariable, format.Visible(a.ConfigFile), format.Visible(file.DataDir))
 }
