@@ -134,8 +134,17 @@ func (f *Figures) seriesTable(s timeTable) (Table, bool) {
 		l := plot.Line{Name: strings.TrimSuffix(series.Name, "=yes")}
 		some := false
 		for _, p := range series.Points {
-			l.Points = append(l.Points, plot.Point{At: p.At, Value: float64(p.Value)})
 			some = some || p.Value > 0
+			switch recorded := s.family == seriesStates || s.family == seriesClasses; {
+			case recorded && p.At.Before(f.HistoryFrom): // nothing is known of this time
+			case s.family == seriesChanges: // the figure is that of the week before the point
+				l.Points = append(l.Points, plot.Point{At: p.At.Add(-week), Value: float64(p.Value)})
+			default:
+				l.Points = append(l.Points, plot.Point{At: p.At, Value: float64(p.Value)})
+			}
+		}
+		if n := len(l.Points); n > 0 && s.family == seriesChanges {
+			l.Points = append(l.Points, plot.Point{At: l.Points[n-1].At.Add(week), Value: l.Points[n-1].Value})
 		}
 		if s.names == nil && some || slices.Contains(s.names, series.Name) {
 			lines = append(lines, l)
@@ -155,13 +164,21 @@ func (f *Figures) seriesTable(s timeTable) (Table, bool) {
 		if s.names != nil {
 			return 0
 		}
-		return int(b.Points[len(b.Points)-1].Value - a.Points[len(a.Points)-1].Value)
+		return int(lastValue(b) - lastValue(a))
 	})
 	// States without a recorded change have no time before the date.
 	if s.family != seriesStates && s.family != seriesClasses || !f.HistoryFrom.IsZero() {
 		t.Chart = plot.NewLines(s.title, s.axis, lines)
 	}
 	return t, true
+}
+
+// lastValue returns the newest value of a line, 0 for one without any.
+func lastValue(l plot.Line) float64 {
+	if len(l.Points) == 0 {
+		return 0
+	}
+	return l.Points[len(l.Points)-1].Value
 }
 
 func (f *Figures) familyTable(family Family) Table {
@@ -201,16 +218,23 @@ func (f *Figures) familyTable(family Family) Table {
 	return t
 }
 
+// minAtRisk is the number of hosts from which on the plot of the survival has a share.
+const minAtRisk = 5
+
 func (f *Figures) survivalTable() Table {
 	t := Table{Name: "survival", Title: "Survival of hosts", Columns: []string{"days", "share", "at risk"},
-		Definition: "The estimated share of hosts that still publish a document that many days after the first one was seen (Kaplan and Meier: at each day with ends, the share is multiplied by 1 − ends/at risk; a host that still publishes at the date is at risk for as long as it was observed). A host ends when the last of its formats does, see spans.csv. At risk is the number of hosts that were observed for at least that many days."}
+		Definition: "The estimated share of hosts that still publish a document that many days after the first one was seen (Kaplan and Meier: at each day with ends, the share is multiplied by 1 − ends/at risk; a host that still publishes at the date is at risk for as long as it was observed). The plot ends where fewer than five hosts are at risk. A host ends when the last of its formats does, see spans.csv. At risk is the number of hosts that were observed for at least that many days."}
 	var days []int
 	var shares []float64
+	axis := ""
 	for _, p := range f.Survival {
 		t.Rows = append(t.Rows, Row{Cells: []string{fmt.Sprint(p.Days), fmt.Sprintf("%.4f", p.Share), fmt.Sprint(p.AtRisk)}, Feature: observedFeature(p.Days)})
-		days, shares = append(days, p.Days), append(shares, p.Share)
+		if p.AtRisk >= minAtRisk {
+			days, shares = append(days, p.Days), append(shares, p.Share)
+			axis = fmt.Sprintf("share of %d hosts (%d on day %d)", f.Survival[0].AtRisk, p.AtRisk, p.Days)
+		}
 	}
-	t.Chart = plot.NewSteps(t.Title, "still publish", days, shares)
+	t.Chart = plot.NewSteps(t.Title, "still publish", axis, days, shares)
 	return t
 }
 

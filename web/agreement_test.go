@@ -134,4 +134,14 @@ func (h *testServer) checkCounts(t *testing.T) {
 	if len(all) != stats.Services {
 		t.Errorf("%d services are listed, the census has %d", len(all), stats.Services)
 	}
+	// Hosts that publish and are no services explain the difference.
+	publishing := stats.Features[census.Feature{Family: "class", Value: "publishes"}]
+	if publishing != stats.Services+1 {
+		t.Errorf("%d hosts publish, and %d are services", publishing, stats.Services)
+	}
+	for _, path := range []string{"/", "/census"} {
+		if page := h.page(t, path); !strings.Contains(page, "1 host</a> publishes at <code>/ai</code> only, which makes no service.") {
+			t.Errorf("%s does not say why there are more hosts that publish than services", path)
+		}
+	}
 }

@@ -34,6 +34,7 @@ type homeView struct {
 	AgentTotal int
 	Hosts      int
 	States     []censuspages.Figure // hosts by state
+	Alias      censuspages.Figure   // hosts that publish only at /ai
 	Verbs      []index.VerbCount
 	Programs   []programView // that search
 }
@@ -51,6 +52,7 @@ type homeContents struct {
 	total      int // agents
 	hosts      int
 	states     []censuspages.Figure
+	alias      censuspages.Figure
 	categories []census.CategoryCount
 	newest     []answer.ServiceSummary
 	changed    []feed.Change
@@ -121,7 +123,7 @@ func (p *Pages) readHomeLists(ctx context.Context, v *homeContents) error {
 		return err
 	}
 	if s.Hosts > 0 {
-		v.hosts, v.states = int(s.Hosts), censuspages.StateFigures(s)
+		v.hosts, v.states, v.alias = int(s.Hosts), censuspages.StateFigures(s), censuspages.AliasOnly(s)
 	}
 	for _, row := range s.Table("category").Rows {
 		v.categories = append(v.categories, census.CategoryCount{Name: row.Feature.Value, Services: s.Features[row.Feature]})
@@ -195,7 +197,7 @@ func (p *Pages) homePage(c *gin.Context) (frame.WebPage, error) {
 	}
 	v := homeView{
 		Figures: home.figures, Visited: p.MomentOf(home.figures.Visited), Examples: home.examples, Verbs: home.verbs,
-		Hosts: home.hosts, States: home.states, Agents: home.agents, AgentTotal: home.total, Programs: searchPrograms(p.BaseAddress),
+		Hosts: home.hosts, States: home.states, Alias: home.alias, Agents: home.agents, AgentTotal: home.total, Programs: searchPrograms(p.BaseAddress),
 	}
 	for _, n := range home.categories {
 		if n.Name != testCategory && len(v.Categories) < homeCategories {

@@ -78,5 +78,5 @@ func growthOf(points []answer.GrowthPoint) *plot.Plot {
 	for _, p := range points {
 		all = append(all, plot.Point{At: p.At, Value: float64(p.Size)})
 	}
-	return plot.New("Leaves", "", all)
+	return plot.NewTotals("Leaves", "", all)
 }

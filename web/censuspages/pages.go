@@ -14,6 +14,7 @@ import (
 	"gazetteer/api/answer"
 	"gazetteer/census"
 	"gazetteer/conformance"
+	"gazetteer/document"
 	"gazetteer/document/diff"
 	"gazetteer/internal/cache"
 	"gazetteer/web/frame"
@@ -62,6 +63,7 @@ type censusView struct {
 	History  frame.Moment
 	HasTurns bool
 	Glance   []Figure
+	Alias    Figure
 	Tables   []tableView
 }
 
@@ -134,7 +136,7 @@ func addressOfJSON(t tableView) string {
 
 // newCensusView converts the figures for the page.
 func (p *Pages) newCensusView(s *census.Stats) censusView {
-	v := censusView{Counted: p.MomentOf(s.Counted), History: p.MomentOf(s.HistoryFrom), HasTurns: !s.HistoryFrom.IsZero()}
+	v := censusView{Counted: p.MomentOf(s.Counted), History: p.MomentOf(s.HistoryFrom), HasTurns: !s.HistoryFrom.IsZero(), Alias: AliasOnly(s)}
 	v.Glance = []Figure{
 		newFigure("Host", "#class", s.Hosts), newFigure("Service", "/services", s.Services), newFigure("Document", "#format", s.Documents),
 		newFigure("Operation", "/verbs", s.Operations), newFigure("Version", "#version-count", s.Versions), newFigure("Agent", "/agents", s.Agents.Active),
@@ -270,6 +272,13 @@ func newUnknownFigure(figure, question string) *frame.Problem {
 type renderedFigures struct {
 	of   *census.Stats
 	html template.HTML
+}
+
+// AliasOnly returns the hosts whose only document is at /ai. They publish but are no services, so that
+// there are more hosts with documents than services.
+func AliasOnly(s *census.Stats) Figure {
+	f := census.Feature{Family: "formats", Value: string(document.AIAlias)}
+	return newFigure("host", census.ListPath(f), s.Features[f])
 }
 
 // StateFigures returns the hosts by state, for the front page.

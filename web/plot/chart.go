@@ -85,8 +85,8 @@ const (
 	legendKey, legendText   = 24, 138
 )
 
-// NewLines draws lines over time, above an axis that begins at 0. The axis names what the figures
-// count. It is nil if no line has two points of different times. Only the first six lines are drawn;
+// NewLines draws lines over time, above an axis that begins at 0. A line keeps the value of a point
+// until the next one. The axis names what the figures count. It is nil if no line has two points of different times. Only the first six lines are drawn;
 // the table has those.
 func NewLines(title, axis string, lines []Line) *Chart {
 	all := len(lines)
@@ -115,7 +115,7 @@ func NewLines(title, axis string, lines []Line) *Chart {
 	series := make([][]xy, len(lines))
 	for i, l := range lines {
 		c.Columns = append(c.Columns, l.Name)
-		for _, p := range l.Points {
+		for _, p := range holdValues(l.Points) {
 			series[i] = append(series[i], xy{x(p.At), p.Value})
 		}
 	}
@@ -191,8 +191,8 @@ func (c *Chart) drawLines(lines []Line, series [][]xy, ticks []Tick, highest flo
 }
 
 // NewSteps draws shares between 0 and 100 % over days: the part that is left after each number of
-// days.
-func NewSteps(title, name string, days []int, shares []float64) *Chart {
+// days. The axis says what the shares are of.
+func NewSteps(title, name, axis string, days []int, shares []float64) *Chart {
 	if len(days) < 2 {
 		return nil
 	}
@@ -212,7 +212,7 @@ func NewSteps(title, name string, days []int, shares []float64) *Chart {
 	for d := 0.0; d <= last; d += step {
 		ticks = appendTick(ticks, x(d), formatValue(d)+" d")
 	}
-	c.drawLines([]Line{{Name: name}}, [][]xy{points}, ticks, 100, " %", "share of the hosts")
+	c.drawLines([]Line{{Name: name}}, [][]xy{points}, ticks, 100, " %", axis)
 	return c
 }
 

@@ -35,6 +35,19 @@ type Plot struct {
 	Points []TableRow // what the table below the drawing shows
 }
 
+// holdValues inserts a point before each change, so that a line through the points keeps each value
+// until the next one instead of suggesting values between them.
+func holdValues(points []Point) []Point {
+	var held []Point
+	for i, p := range points {
+		if i > 0 && points[i-1].Value != p.Value {
+			held = append(held, Point{p.At, points[i-1].Value})
+		}
+		held = append(held, p)
+	}
+	return held
+}
+
 // Tick is a mark on an axis, with its position in the drawing.
 type Tick struct {
 	At     string
@@ -68,7 +81,16 @@ const maxRows = 24
 
 // New draws points, which must be in order of time; it returns nil for fewer than two, or if all
 // have the same time. The unit follows each figure, "" for none.
-func New(title, unit string, points []Point) *Plot {
+func New(title, unit string, points []Point) *Plot { return newPlot(title, unit, points, points) }
+
+// NewTotals is New for totals that were recorded when they changed: the line keeps each value until the
+// next one.
+func NewTotals(title, unit string, points []Point) *Plot {
+	return newPlot(title, unit, points, holdValues(points))
+}
+
+// newPlot draws a line through drawn, which describes the same figures as points.
+func newPlot(title, unit string, points, drawn []Point) *Plot {
 	if len(points) < 2 {
 		return nil
 	}
@@ -89,7 +111,7 @@ func New(title, unit string, points []Point) *Plot {
 	y := func(v float64) float64 { return top + (Height-top-bottom)*(1-v/roof) }
 	v := &Plot{Title: title}
 	var line []string
-	for _, p := range points {
+	for _, p := range drawn {
 		line = append(line, formatNumber(x(p.At))+","+formatNumber(y(p.Value)))
 	}
 	v.Line = strings.Join(line, " ")

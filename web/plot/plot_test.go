@@ -110,7 +110,7 @@ func TestTextsFitDrawing(t *testing.T) {
 	group := regexp.MustCompile(`<g text-anchor="([a-z]+)">(.*?)</g>`)
 	for name, c := range map[string]*plot.Chart{
 		"lines": plot.NewLines("Hosts", "", lines), "bars": plot.NewBars("Hosts", "class", long, bars),
-		"steps": plot.NewSteps("Survival", long, []int{0, 3, 4000}, []float64{1, .5, .25}),
+		"steps": plot.NewSteps("Survival", long, "share", []int{0, 3, 4000}, []float64{1, .5, .25}),
 	} {
 		// A group gives its texts their alignment.
 		drawing := group.ReplaceAllStringFunc(string(c.SVG()), func(g string) string {
@@ -233,5 +233,23 @@ func TestAxesOfCounts(t *testing.T) {
 	shares := plot.New("Share", "", []plot.Point{{At: began, Value: .2}, {At: began.Add(time.Hour), Value: .5}})
 	if len(shares.Y) < 3 {
 		t.Errorf("an axis of shares has the marks %v", shares.Y)
+	}
+}
+
+// TestTotalsAreSteps checks that a line of totals changes only where a new one was recorded, so that it
+// suggests no growth between two points.
+func TestTotalsAreSteps(t *testing.T) {
+	points := []plot.Point{{At: began, Value: 0}, {At: began.Add(time.Hour), Value: 0}, {At: began.Add(2 * time.Hour), Value: 8}}
+	p := plot.NewTotals("Leaves", "", points)
+	if want := "60.0,172.0 224.0,172.0 388.0,172.0 388.0,12.0"; p.Line != want {
+		t.Errorf("the line is %s, want %s", p.Line, want)
+	}
+	if len(p.Points) != len(points) {
+		t.Errorf("the table has the rows %v", p.Points)
+	}
+	drawing := plot.NewLines("Formats", "hosts", []plot.Line{{Name: "ai", Points: points}}).File()
+	line := regexp.MustCompile(`points="([^"]*)"`).FindStringSubmatch(drawing)
+	if line == nil || len(strings.Fields(line[1])) != 4 {
+		t.Errorf("the line over time is %v", line)
 	}
 }
