@@ -58,6 +58,29 @@ func TestQuickstarts(t *testing.T) {
 	}
 }
 
+// TestQuickstartsWithoutServer checks that a program which reaches no server, or an address that is not
+// known there, ends with one line that names the address.
+func TestQuickstartsWithoutServer(t *testing.T) {
+	closed := httptest.NewServer(http.NotFoundHandler())
+	closed.Close()
+	other := httptest.NewServer(http.NotFoundHandler())
+	defer other.Close()
+	for _, command := range [][]string{{"sh", "search.sh"}, {"python3", "search.py"}, {"node", "search.mjs"}, {"sh", "agent.sh"}, {"python3", "agent.py"}, {"node", "agent.mjs"}} {
+		for base, reason := range map[string]string{closed.URL: strings.TrimPrefix(closed.URL, "http://127.0.0.1:"), other.URL: "404"} {
+			c := exec.CommandContext(t.Context(), need.Program(t, command[0]), command[1])
+			c.Dir, c.Env = "../docs/quickstart", append(os.Environ(), "BASE="+base)
+			out, err := c.CombinedOutput()
+			lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+			if err == nil || len(lines) > 2 || !strings.Contains(string(out), reason) {
+				t.Errorf("%s at %s: %v, want one line with %q:\n%s", command, base, err, reason, out)
+			}
+			if command[0] != "sh" && c.ProcessState.ExitCode() != 1 {
+				t.Errorf("%s: exit code %d, want 1", command, c.ProcessState.ExitCode())
+			}
+		}
+	}
+}
+
 // TestQuickstartOfMCP checks that the page for MCP shows the program.
 func TestQuickstartOfMCP(t *testing.T) {
 	program, err := os.ReadFile("../docs/quickstart/mcp/main.go")

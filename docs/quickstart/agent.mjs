@@ -9,11 +9,18 @@ const key = await crypto.subtle.generateKey("Ed25519", false, ["sign"]);
 const sign = async (text) => Buffer.from(await crypto.subtle.sign("Ed25519", key.privateKey, Buffer.from(text)));
 const sha256 = async (text) => Buffer.from(await crypto.subtle.digest("SHA-256", Buffer.from(text)));
 
+// Ends the program with one line.
+function fail(line) {
+  console.error(line);
+  process.exit(1);
+}
+
 async function request(method, url, body, headers = {}) {
-  const answer = await fetch(url, { method, body, headers: { ...(body && { "Content-Type": "application/json" }), ...headers } });
-  const json = await answer.json();
-  if (!answer.ok) throw new Error(`${method} ${url}: ${answer.status} ${JSON.stringify(json)}`);
-  return json;
+  const options = { method, body, headers: { ...(body && { "Content-Type": "application/json" }), ...headers } };
+  const answer = await fetch(url, options).catch((error) => fail(`${method} ${url}: ${error.cause?.message || error.cause?.code || error.message}`));
+  const text = await answer.text();
+  if (!answer.ok) fail(`${method} ${url}: ${answer.status} ${text}`);
+  return JSON.parse(text);
 }
 
 // 1. Register a name and a public key.

@@ -1,10 +1,19 @@
 // From words to a call, and to the inbox of an agent, with JavaScript (Node 18 or later, Deno, Bun, a browser).
 const base = globalThis.process?.env.BASE ?? "http://127.0.0.1:8080";
 
+// Ends the program with one line.
+function fail(line) {
+  console.error(line);
+  globalThis.process?.exit(1);
+  throw line; // in a browser
+}
+
 async function get(path, parameters) {
-  const answer = await fetch(`${base}${path}?${new URLSearchParams(parameters)}`);
-  if (!answer.ok) throw new Error((await answer.json()).detail);
-  return answer.json();
+  const address = `${base}${path}?${new URLSearchParams(parameters)}`;
+  const answer = await fetch(address).catch((error) => fail(`${address}: ${error.cause?.message || error.cause?.code || error.message}`));
+  const text = await answer.text();
+  if (!answer.ok) fail(`${address}: ${answer.status} ${text}`);
+  return JSON.parse(text);
 }
 
 // Calls an operation as `call` of a hit describes it, with the values of its parameters by name.

@@ -13,7 +13,7 @@ def get(path, **parameters):
     try:
         with urllib.request.urlopen(BASE + path + "?" + urllib.parse.urlencode(parameters)) as answer:
             return json.load(answer)
-    except urllib.error.URLError as error:
+    except (urllib.error.URLError, ValueError) as error:  # or BASE is not an address
         sys.exit(f"{BASE}{path}: {error}")
 
 
