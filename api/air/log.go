@@ -120,7 +120,7 @@ func logAnswer[I any](a *Routes) func(context.Context, *I) (*route.StreamOutput,
 				inner.Header.Del(name)
 			}
 			if err := a.Answers.Log.Answer(c.Writer, inner); err != nil {
-				route.WriteProblem(ctx, a.CompleteProblem(ctx.Operation().Path, err))
+				route.WriteProblem(ctx, a.CompleteProblem(ctx.Context(), ctx.Operation().Path, err))
 				return
 			}
 			header := c.Writer.Header()

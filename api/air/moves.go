@@ -88,7 +88,7 @@ func (a *Routes) exportAgent(airID string, o transfer.ExportOptions) *route.Stre
 			// Only a broken connection shows that the export is incomplete.
 			panic(http.ErrAbortHandler)
 		default:
-			r := a.CompleteProblem(ctx.Operation().Path, route.WithAirID(err, airID))
+			r := a.CompleteProblem(ctx.Context(), ctx.Operation().Path, route.WithAirID(err, airID))
 			r.Plain = true
 			route.WriteProblem(ctx, r)
 		}

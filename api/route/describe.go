@@ -147,7 +147,7 @@ func Handle[I, O any](a *Mux, h huma.API, op huma.Operation, work func(context.C
 			if isIndexMiss(err) && !(whole && a.indexComplete()) {
 				err = errIndexIncomplete()
 			}
-			r := a.CompleteProblem(op.Path, err)
+			r := a.CompleteProblem(ctx, op.Path, err)
 			r.Plain = plain
 			return nil, r
 		}

@@ -19,6 +19,7 @@ import (
 
 	"gazetteer/internal/nearest"
 	"gazetteer/limit"
+	"gazetteer/protocol"
 	"gazetteer/relay/relayhttp"
 )
 
@@ -186,10 +187,14 @@ func newInstance() string {
 
 // CompleteProblem completes a refusal: our own failures are logged under the instance that the
 // answer names. A state of the server that clients meet, such as a full disk or too many searches
-// at a time, is not logged: any client could fill the log, when there is the least room for it.
-func (a *Mux) CompleteProblem(route string, err error) *Error {
+// at a time, is not logged: any client could fill the log, when there is the least room for it. The
+// operator reads the cause in the answer.
+func (a *Mux) CompleteProblem(ctx context.Context, route string, err error) *Error {
 	r := ProblemFor(err)
 	nothingAtAddress(route, r)
+	if r.Problem.Status >= http.StatusInternalServerError && r.Cause != nil && IsFromOperator(ctx) {
+		r.Problem.Cause = protocol.ClipRunes(r.Cause.Error(), 1000)
+	}
 	if r.Problem.Status >= http.StatusInternalServerError && r.Cause != nil && !isServerState(r.Cause) {
 		r.Problem.Instance = newInstance()
 		a.Log.Error("failed to answer", "instance", r.Problem.Instance, "route", route, "code", r.Problem.Code, "error", r.Cause)
@@ -219,7 +224,7 @@ func nothingAtAddress(route string, r *Error) {
 
 // sendError sends the problem for err, outside huma's routes.
 func (a *Mux) sendError(c *gin.Context, err error) {
-	a.sendProblem(c, a.CompleteProblem(c.FullPath(), err))
+	a.sendProblem(c, a.CompleteProblem(c.Request.Context(), c.FullPath(), err))
 	c.Abort()
 }
 

@@ -34,7 +34,7 @@ type QueryKey struct{}
 func (a *Mux) validateParameters(schemas huma.Registry, ctx huma.Context, next func(huma.Context)) {
 	query, err := ParameterChecker{schemas}.checkParameters(ctx)
 	if err != nil {
-		r := a.CompleteProblem(ctx.Operation().Path, err)
+		r := a.CompleteProblem(ctx.Context(), ctx.Operation().Path, err)
 		r.Plain = isAgentOperation(ctx.Operation())
 		WriteProblem(ctx, r)
 		return

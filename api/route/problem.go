@@ -27,7 +27,7 @@ import (
 
 // A Problem is the body of every refusal and failure: an RFC 9457 problem
 // document. It says each thing once: what is wrong, by which rule, where, and how
-// to fix it. It never holds a path, a package, a stack or a text of the store.
+// to fix it. Only Cause, which the operator alone gets, holds a path or a text of the store.
 type Problem struct {
 	// Type is where the problem is described: /openapi.json#/x-problems/{code}.
 	Type   string `json:"type" doc:"where this sort of problem is described"`
@@ -43,6 +43,8 @@ type Problem struct {
 	Section string    `json:"section,omitempty" doc:"the place in the draft or RFC"`
 	Where   *Location `json:"where,omitempty" doc:"where in the request"`
 	Help    string    `json:"help,omitempty" doc:"how to fix it"`
+	// Cause is the error behind a failure, for the operator only.
+	Cause string `json:"cause,omitempty" doc:"the error behind a failure; only on the operator's listeners"`
 	// AirID, Username and Hint are members of the AIR reference.
 	AirID    string `json:"air_id,omitempty" doc:"the requested AIR ID"`
 	Username string `json:"username,omitempty" doc:"the requested handle"`

@@ -20,7 +20,8 @@ type problem struct {
 	Title  string `json:"title"`
 	Detail string `json:"detail"`
 	Help   string `json:"help"`
-	Rule   string `json:"rule"` // that the value breaks
+	Cause  string `json:"cause"` // for the operator
+	Rule   string `json:"rule"`  // that the value breaks
 	Retry  int    `json:"retry_after_seconds"`
 	Error  any    `json:"error"`
 	Where  struct {
@@ -42,6 +43,9 @@ func (p problem) formatText() string {
 	}
 	if text = joinLines(text); p.Help != "" {
 		text += "\n" + joinLines(p.Help)
+	}
+	if p.Cause != "" {
+		text += "\ncause: " + joinLines(p.Cause)
 	}
 	return text
 }
