@@ -110,10 +110,22 @@ func (e *Collector) RemoveDomain(ctx context.Context, airID, domain string, who 
 		before := len(c.Agent.Domains)
 		c.Agent.Domains = slices.DeleteFunc(c.Agent.Domains, func(d registry.Domain) bool { return strings.EqualFold(d.Name, strings.TrimSpace(domain)) })
 		if len(c.Agent.Domains) == before {
-			return &registry.Refusal{Kind: registry.ErrNotFound, Code: "domain-unknown", Message: "the agent has no such domain"}
+			return &registry.Refusal{Kind: registry.ErrNotFound, Code: "domain-unknown", Message: "the agent has no such domain", Help: listDomains(c.Agent)}
 		}
 		return c.AddEntry(registry.HistoryEntry{Event: registry.EventDomain, Actor: registry.ActorOwner, Fields: []string{"domains"}, Authority: authority})
 	})
+}
+
+// listDomains says which domains an agent has.
+func listDomains(a registry.Agent) string {
+	if len(a.Domains) == 0 {
+		return "it has none"
+	}
+	var names []string
+	for _, d := range a.Domains {
+		names = append(names, d.Name)
+	}
+	return "it has " + strings.Join(names, ", ")
 }
 
 // authorizeDomains authorizes a change of an agent's domains. They are evidence that others rely on,

@@ -163,7 +163,7 @@ func (a *verbs) registerAgent(c *cobra.Command, server *cli.Client, k *keyring, 
 		return a.adoptAgent(ctx, server, k, refused)
 	}
 	if ok && isFinal(refused) {
-		return errors.Join(nameFlag(err, services), removeFiles(created))
+		return errors.Join(nameFlag(err, services, ""), removeFiles(created))
 	}
 	if err != nil {
 		return fmt.Errorf("%w\nThe keys are in %s. To continue with them, run the same command again", err, k.formatFiles())
@@ -221,8 +221,11 @@ func isFinal(refused *cli.RefusedError) bool {
 // refusedEndpoint matches the place in a list of service endpoints that the registry refuses.
 var refusedEndpoint = regexp.MustCompile(`Invalid service_endpoints: service_endpoints\[(\d+)\](?:\.\w+)?`)
 
-// nameFlag names in a refusal the flag with the refused endpoint.
-func nameFlag(err error, services []registry.ServiceEndpoint) error {
+// refusedHandle matches the beginning of the refusal of a handle, which the AIR reference calls a username.
+var refusedHandle = regexp.MustCompile(`^Invalid username: (?:username )?`)
+
+// nameFlag names in a refusal the flag with the refused endpoint or handle.
+func nameFlag(err error, services []registry.ServiceEndpoint, handle string) error {
 	e, ok := errors.AsType[*exit.Error](err)
 	if !ok {
 		return err
@@ -237,6 +240,7 @@ func nameFlag(err error, services []registry.ServiceEndpoint) error {
 		}
 		return "--endpoint " + services[i].Type + "=" + services[i].ServiceEndpoint
 	})
+	text = refusedHandle.ReplaceAllLiteralString(text, "--handle "+handle+": it ")
 	return &exit.Error{Code: e.Code, Err: errors.New(text)}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"gazetteer/internal/cli"
@@ -23,6 +24,23 @@ func TestProofIsWrittenAtomically(t *testing.T) {
 	}
 	if text, err := os.ReadFile(out + ".key"); err != nil || string(text) != "old" {
 		t.Errorf("the file that was there is %q, %v", text, err)
+	}
+}
+
+// A domain is also read from the address of its web server; a part of a host is no domain.
+func TestDomainOfAddress(t *testing.T) {
+	for _, text := range []string{"example.com", "https://example.com", "https://example.com/", "HTTPS://example.com:443/", "example.com/", "example.com:443"} {
+		if name, err := readDomain(text); name != "example.com" || err != nil {
+			t.Errorf("%s is read as %q, %v", text, name, err)
+		}
+	}
+	for text, want := range map[string]string{
+		"https://example.com/agents": "gazetteer agent prove example.com", "example.com:8443": "gazetteer agent prove example.com",
+		"ftp://example.com": "a name such as example.com",
+	} {
+		if _, err := readDomain(text); err == nil || !isUsage(err) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
 	}
 }
 

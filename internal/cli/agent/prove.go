@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -46,17 +47,37 @@ Exit code 1 if the check does not find the agent and its key.`,
 			if show {
 				return a.WithServer(c.Context(), cli.Registry, func(server *cli.Client) error { return a.printDomainRecord(c.Context(), server, k) })
 			}
+			domain, err := readDomain(args[0])
+			if err != nil {
+				return err
+			}
 			return a.WithServer(c.Context(), cli.Registry, func(server *cli.Client) error {
 				if remove {
-					return a.removeDomain(c, server, k, args[0])
+					return a.removeDomain(c, server, k, domain)
 				}
-				return a.proveDomain(c, server, k, args[0])
+				return a.proveDomain(c, server, k, domain)
 			})
 		},
 	}
 	c.Flags().BoolVar(&remove, "remove", false, "remove the domain from the agent")
 	c.Flags().BoolVar(&show, "print", false, "only print the text that the owner of a domain publishes for the agent")
 	return c
+}
+
+// readDomain returns the domain in an argument: a name, or the address of its web server. The registry
+// judges the name itself.
+func readDomain(text string) (string, error) {
+	scheme, name, isAddress := strings.Cut(text, "://")
+	if !isAddress {
+		name = text
+	} else if !strings.EqualFold(scheme, "https") && !strings.EqualFold(scheme, "http") {
+		return "", exit.Usagef("%s is not a domain: prove takes a name such as example.com", text)
+	}
+	name = strings.TrimSuffix(strings.TrimSuffix(name, "/"), ":443")
+	if i := strings.IndexAny(name, "/:?#"); i > 0 && strings.Contains(name[:i], ".") && !strings.Contains(name, "@") {
+		return "", exit.Usagef("%s is more than a domain: gazetteer agent prove %s proves the whole host", text, name[:i])
+	}
+	return name, nil
 }
 
 // printDomainRecord prints the records that the owner must publish for the current key.

@@ -104,7 +104,7 @@ func (a *verbs) updateAgent(c *cobra.Command, server *cli.Client, k *keyring, u 
 	var done airjson.UpdateView
 	raw, err := server.SendJSON(ctx, http.MethodPut, cli.AgentPath(airID, ""), body, cli.NewSigner(owner, key), &done)
 	if err != nil {
-		return nameFlag(err, services)
+		return nameFlag(err, services, u.handle)
 	}
 	if a.JSON {
 		return cli.WriteJSONText(a.Out, raw)
