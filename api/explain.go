@@ -65,7 +65,7 @@ func describeSeal(s answer.Seal) (text string, color badge.Color) {
 	case conformance.Yes:
 		parts = append(parts, fmt.Sprintf("conformant, level %d", standing.Level))
 	case conformance.No:
-		parts = append(parts, "breaks its draft")
+		parts = append(parts, "not conformant")
 	}
 	color = badge.Green
 	if s.Proof == "" {

@@ -318,7 +318,7 @@ func (out *Joined) explainEmpty() {
 	switch {
 	case len(out.Agents) > 0:
 	case len(out.Omitted) == 0:
-		out.None = "no document of the service names an agent, and no agent here proves or claims its host"
+		out.None = "no document of the service names an agent, and no agent of this registry proves or claims its host"
 	default:
 		out.None = "all agents of the service are left out: " + out.Omitted[0].Why
 	}

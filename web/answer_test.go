@@ -290,10 +290,10 @@ func TestNamePageListsServices(t *testing.T) {
 	h := engine(t, sample{word: plainWord, hits: 3})
 	for path, wants := range map[string][]string{
 		"/namespaces/dining": {
-			"Several owners use it hosts of 2 domains", "Easily confused", "d1ning", "Users and their evidence",
+			"Several owners use it hosts of 2 domains", "Easily confused", "d1ning", "Services and their evidence",
 			"The name of its own domain. The namespace is the name of the domain dining.test.", "The name of another domain.",
 		},
-		"/data-classes/dining": {"Who holds it", "Tables that are free. Sensitivity: low. Restricted access."},
+		"/data-classes/dining": {"Services that hold it", "Tables that are free. Sensitivity: low. Restricted access."},
 	} {
 		page := parse(t, get(t, h, path).Body.String())
 		text := strings.Join(strings.Fields(textOf(page)), " ")

@@ -54,10 +54,10 @@ type listing struct {
 
 var namespaceListing = listing{
 	path: "/namespaces", key: "ns", title: "Namespaces", thing: "namespace", plural: "namespaces",
-	lead:   "A namespace distinguishes equal verbs of different services. A service without a namespace is listed under its domain.",
+	lead:   "A namespace distinguishes verbs of the same name that belong to different services. A service that declares no namespace is listed under its field of business, the member domain of its AGIS document.",
 	every:  Catalog.Namespaces,
 	filter: func(value string) query.Query { return query.Query{Namespaces: []string{value}} },
-	users:  (*Pages).namespaceUsers, using: "Users and their evidence", seen: "first seen",
+	users:  (*Pages).namespaceUsers, using: "Services and their evidence", seen: "first seen",
 }
 
 var classListing = listing{
@@ -65,7 +65,7 @@ var classListing = listing{
 	lead:   "Data that services say they hold. An agent can ask such a service for the data even if no operation of that name is listed.",
 	every:  Catalog.DataClasses,
 	filter: func(value string) query.Query { return query.Query{Classes: []string{value}} },
-	users:  (*Pages).classUsers, using: "Who holds it", seen: "checked",
+	users:  (*Pages).classUsers, using: "Services that hold it", seen: "checked",
 }
 
 // listingPage lists the values of a listing.
@@ -75,7 +75,7 @@ func (p *Pages) listingPage(s listing) func(c *gin.Context) (frame.WebPage, erro
 		if err != nil {
 			return frame.WebPage{}, err
 		}
-		v := directoryView{Path: s.path, Title: s.title, Lead: s.lead, Plural: s.plural}
+		v := directoryView{Path: s.path, Title: s.title, Lead: s.lead, Thing: s.thing, Plural: s.plural}
 		return v.showDirectory(c, all, s.valueAddress)
 	}
 }
@@ -92,6 +92,7 @@ func (s listing) valueAddress(value string) string {
 type valueView struct {
 	Path   string
 	Shelf  string
+	Thing  string // what the value is, such as "Namespace"
 	Text   string
 	Search string // address of the search for it
 	Count  index.ValueCount
@@ -132,7 +133,7 @@ func (p *Pages) valuePage(s listing) func(c *gin.Context) (frame.WebPage, error)
 			return frame.WebPage{}, err
 		}
 		v := valueView{
-			Path: s.path, Shelf: s.title, Text: value, Search: searchPath(s.filter(value).String()), Count: all[at],
+			Path: s.path, Shelf: s.title, Thing: frame.TitleOf(s.thing), Text: value, Search: searchPath(s.filter(value).String()), Count: all[at],
 			Using: s.using, Seen: s.seen, Total: r.Total, First: q.Offset + 1, Last: q.Offset + len(r.Hits),
 		}
 		if number == 1 {

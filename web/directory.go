@@ -17,7 +17,8 @@ import (
 type directoryView struct {
 	Path         string
 	Title, Lead  string
-	Plural       string // of what is listed
+	Thing        string // one of what is listed
+	Plural       string // several of it
 	Query, Sort  string
 	Sorts        []choice
 	Verbs        bool // the names are verbs

@@ -11,7 +11,7 @@ import (
 // effectView shows the effect of performing an operation, and how it is known.
 type effectView struct {
 	Words  string // "" where it is unknown
-	Tone   string // safe, care or danger; inferred where it is neither declared nor dangerous
+	Tone   string // safe, care or danger where it is declared; inferred, or danger inferred, where not
 	Source string // "" where the document declares it
 }
 
@@ -31,13 +31,13 @@ func wordsOfClasses(names []string) string {
 	case slices.Contains(names, "end"):
 		return "May remove or end something"
 	case !slices.ContainsFunc(names, func(name string) bool { return !reads(name) }):
-		return "Only reads, it seems"
+		return "Probably only reads"
 	case slices.ContainsFunc(names, reads):
 		return "May write"
 	case slices.Contains(names, "tell"):
-		return "Sends, it seems"
+		return "Probably sends"
 	default:
-		return "Writes, it seems"
+		return "Probably writes"
 	}
 }
 
@@ -46,11 +46,11 @@ func effectOf(e index.Effect) effectView {
 	switch {
 	case e.Source == index.EffectDeclared && e.Destructive && e.Value == string(document.Reversible):
 		// The filter effect:irreversible finds it, too.
-		return effectView{Words: "Removes or ends something", Tone: "danger", Source: "It can be undone, its document says"}
+		return effectView{Words: "Removes or ends something", Tone: "danger", Source: "Can be undone, according to its document"}
 	case e.Source == index.EffectDeclared:
 		return declaredEffects[e.Value]
 	case e.Destructive:
-		return effectView{Words: "Removes or ends something", Tone: "danger", Source: "Effect not declared; inferred from its " + e.From}
+		return effectView{Words: "Probably removes or ends something", Tone: "danger inferred", Source: "Effect not declared; inferred from its " + e.From}
 	}
 	words := wordsOfClasses(strings.Fields(e.Value))
 	if words == "" {

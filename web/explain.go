@@ -53,8 +53,8 @@ type previewView struct {
 
 // markWords describe the marks of the strip.
 var markWords = []struct{ mark, words string }{
-	{"good", "all well"}, {"flawed", "rules broken, or documents that disagree"}, {"bad", "no answer, or nothing that can be read"},
-	{"changing", "changes all the time"}, {"empty", "nothing published"}, {"closed", "closed by robots.txt"}, {"unknown", "not known"},
+	{"good", "all checks passed"}, {"flawed", "rules broken, or documents that disagree"}, {"bad", "no answer, or no readable document"},
+	{"changing", "changed too often to record"}, {"empty", "nothing published"}, {"closed", "disallowed by robots.txt"}, {"unknown", "no data"},
 }
 
 func (p *Pages) explanationOf(e answer.Explanation) explanationView {
@@ -69,14 +69,14 @@ func (p *Pages) explanationOf(e answer.Explanation) explanationView {
 		case s.Verdict == conformance.No:
 			line.Word, line.Tone = "No", "error"
 		case s.Verdict == conformance.Unknown:
-			line.Word = "Nothing to judge by"
+			line.Word = "Unknown"
 		case s.Level > 0:
 			line.Word = fmt.Sprintf("Yes, level %d", s.Level)
 		}
 		v.States = append(v.States, line)
 	}
 	if visit := e.LastVisit; visit != nil {
-		v.StepsAt, v.StepsWhy = p.MomentOf(visit.At), visit.Why
+		v.StepsAt, v.StepsWhy = p.MomentOf(visit.At), frame.AsSentence(visit.Why)
 		for _, r := range visit.Requests {
 			status := "no answer"
 			if r.Status > 0 {
@@ -103,7 +103,7 @@ func (p *Pages) explanationOf(e answer.Explanation) explanationView {
 	}
 	v.DaysText = frame.AsSentence(strings.Join(parts, "; "))
 	for _, t := range e.History.Turns[:min(len(e.History.Turns), 10)] {
-		v.Turns = append(v.Turns, turnView{p.MomentOf(t.Time()), describeTurn(t)})
+		v.Turns = append(v.Turns, turnView{p.MomentOf(t.Time()), frame.AsSentence(describeTurn(t))})
 	}
 	if !e.Listed {
 		for _, s := range e.States {

@@ -31,12 +31,12 @@ var facetTitles = []struct {
 	has          func(value string) bool // nil: every value of the field
 }{
 	{"verb", "Verb", nil}, {"effect", "Effect", nil}, {"idempotent", "Repeating", nil}, {"ns", "Namespace", nil}, {"class", "Class of data", nil},
-	{"domain", "Domain", nil}, {"protocol", "Called over", isTransport}, {"protocol", "Interaction protocol", isInteraction},
-	{"auth", "Login", nil}, {"lang", "Language", nil},
+	{"domain", "Domain", nil}, {"protocol", "Protocol", isTransport}, {"protocol", "Interaction protocol", isInteraction},
+	{"auth", "Authentication", nil}, {"lang", "Language", nil},
 	{"level", "Level of the document", nil}, {"state", "State of the document", nil}, {"is", "State of the host", nil}, {"source", "Source", nil},
 }
 
-// The filter "protocol" takes two sorts of values: how an operation is called, and how the service
+// The filter "protocol" takes two kinds of values: how an operation is called, and how the service
 // negotiates. The page shows them as two facets.
 func isTransport(value string) bool   { return value == "http" || value == "agtp" }
 func isInteraction(value string) bool { return !isTransport(value) }
@@ -142,10 +142,10 @@ var valueWords = map[string]string{
 	"state:flawed":           "With warnings",
 	"state:invalid":          "With errors",
 	"is:reachable":           "Reachable",
-	"is:well-formed":         "Documents can be read",
-	"is:conformant":          "Keeps to its draft",
+	"is:well-formed":         "Readable documents",
+	"is:conformant":          "Conforms to its draft",
 	"is:consistent":          "Documents agree",
 	"is:answers":             "Answers today",
-	"source:owner-published": "Published by the host itself",
+	"source:owner-published": "Published by the host",
 	"source:linked":          "Named by the host's document",
 }

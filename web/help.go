@@ -38,8 +38,8 @@ type helpKey struct{ Key, Text, Example string }
 var helpParts = []helpPart{
 	{"words", "Words", "Describe the task. The search finds operations by their names, their descriptions and the meaning of the words: a word that no operation uses may be close in meaning to one that is used. An operation that matches more of the words ranks higher. Words such as \"please\" or \"I want to\" change nothing.", []helpExample{
 		{Query: "book a table for two", Text: "in plain words"},
-		{Query: "could you please get me a taxi to the airport", Text: "as people say it"},
-		{Query: "주문 피자", Text: "in other scripts and languages, as far as words are known"},
+		{Query: "could you please get me a taxi to the airport", Text: "in everyday language"},
+		{Query: "피자 주문", Text: "in other languages and scripts, where their words are known"},
 	}},
 	{"phrases", "Texts in quotes", "A text in quotes must appear in the operation word by word; only word endings may differ.", []helpExample{
 		{Query: `"text message"`, Text: "both words, side by side"},

@@ -42,16 +42,16 @@ type leftView struct{ DID, Why string }
 // joinWords are the strengths of a join.
 var joinWords = map[join.Strength]string{
 	join.Proved:  "Proved",
-	join.Mutual:  "Said by both sides",
+	join.Mutual:  "Confirmed by both sides",
 	join.Claimed: "Claimed by one side only",
 }
 
 // linkWords describe the kinds of evidence for an association.
 var linkWords = map[string]string{
 	evidence.AssociationDomain:   "Proved domain",
-	evidence.AssociationParent:   "Proved domain above",
+	evidence.AssociationParent:   "Proved parent domain",
 	evidence.AssociationCreator:  "DID of its creator",
-	evidence.AssociationEndpoint: "Endpoint here",
+	evidence.AssociationEndpoint: "Endpoint on this host",
 	evidence.AssociationClaim:    "Claim, not confirmed",
 	join.LinkDocument:            "Named in a document",
 	join.LinkDIDHost:             "DID on the host",

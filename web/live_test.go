@@ -107,9 +107,9 @@ func TestFacetTogglesFilter(t *testing.T) {
 		links[textOf(a)] = append(links[textOf(a)], target.Query().Get("q"))
 	}
 	for text, want := range map[string]string{
-		"Can be undone, take out": "book tables -cheap",
-		"Not declared":            "book tables -cheap effect:reversible effect:unknown",
-		"value3":                  "book tables -cheap verb:VALUE3 effect:reversible",
+		"Can be undone, remove": "book tables -cheap",
+		"Not declared":          "book tables -cheap effect:reversible effect:unknown",
+		"value3":                "book tables -cheap verb:VALUE3 effect:reversible",
 	} {
 		if !slices.Contains(links[text], want) {
 			t.Errorf("%q leads to %q, want %q", text, links[text], want)
@@ -132,7 +132,7 @@ func (s twoProtocols) Search(ctx context.Context, q query.Query) (index.Result, 
 func TestTransportsAndInteractionsAreTwoFacets(t *testing.T) {
 	h := engine(t, twoProtocols{sample{word: plainWord, hits: 9}})
 	facets := textOf(byID(parse(t, get(t, h, "/?q=book+protocol:query").Body.String()), "facets"))
-	called, interaction, both := strings.Index(facets, "Called over"), strings.Index(facets, "Interaction protocol"), strings.Count(facets, "query")
+	called, interaction, both := strings.Index(facets, "Protocol"), strings.Index(facets, "Interaction protocol"), strings.Count(facets, "query")
 	if called < 0 || interaction < called || both != 1 || strings.Index(facets, "HTTP") > interaction || strings.Index(facets, "confirm") < interaction {
 		t.Errorf("the facets say %q", facets)
 	}
@@ -214,11 +214,11 @@ func (w whys) Search(ctx context.Context, q query.Query) (index.Result, error) {
 
 func TestShownReasonIsGivenReason(t *testing.T) {
 	for want, why := range map[string]index.Why{
-		"its verb RESERVE has almost the same meaning as book":           {Verb: &index.Verb{Asked: "book", Offered: "RESERVE", Relation: "synonym"}},
-		"its verb CLOSE is the opposite of open":                         {Verb: &index.Verb{Asked: "open", Offered: "CLOSE", Relation: "antonym"}},
-		"parcel is close in meaning to package in intent":                {Matched: []index.Match{{Term: "parcel", Field: "what", Kind: "vector", Text: "package"}}, Coverage: 1},
-		"its text is close in meaning to all of the words together 0 of": {Missing: []string{"plants"}},
-		"It passes your filters":                                         {Coverage: 1},
+		"its verb RESERVE has almost the same meaning as book":      {Verb: &index.Verb{Asked: "book", Offered: "RESERVE", Relation: "synonym"}},
+		"its verb CLOSE is the opposite of open":                    {Verb: &index.Verb{Asked: "open", Offered: "CLOSE", Relation: "antonym"}},
+		"parcel is close in meaning to package in intent":           {Matched: []index.Match{{Term: "parcel", Field: "what", Kind: "vector", Text: "package"}}, Coverage: 1},
+		"its text is close in meaning to the query as a whole 0 of": {Missing: []string{"plants"}},
+		"It matches your filters":                                   {Coverage: 1},
 	} {
 		h := engine(t, whys{sample{word: plainWord, hits: 1}, why, "Reserve a table"})
 		if text := textOf(parse(t, get(t, h, "/?q=x").Body.String())); !strings.Contains(text, want) {
@@ -343,7 +343,7 @@ func TestParametersOfTheAPIAreFilters(t *testing.T) {
 func TestOnlyNamedServicesStandBesideHits(t *testing.T) {
 	h := engine(t, sample{word: plainWord, hits: 3})
 	for q, want := range map[string]bool{"ristorante": true, "ristorante+table": false, "book+tables": false} {
-		if got := strings.Contains(get(t, h, "/?q="+q).Body.String(), "Services of this name"); got != want {
+		if got := strings.Contains(get(t, h, "/?q="+q).Body.String(), "Services with this name"); got != want {
 			t.Errorf("%s: %v", q, got)
 		}
 	}

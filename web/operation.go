@@ -173,10 +173,10 @@ var verbRelations = map[string]string{
 
 // findingsWords describes the severity of a document's worst finding.
 var findingsWords = map[string]string{
-	"":        "No findings",
-	"info":    "Notes only",
-	"warning": "Has warnings",
-	"error":   "Has errors",
+	"":        "Valid, no findings",
+	"info":    "Valid, with notes",
+	"warning": "Valid, with warnings",
+	"error":   "Not valid",
 }
 
 // shortDigest returns as much of a digest as two people need to compare.

@@ -350,7 +350,7 @@ func TestHitShowsCallAndReasons(t *testing.T) {
 		"BOOK", "/table", "Reserve a table", "Ristorante", "ristorante.test",
 		"POST https://ristorante.test/tables", "date in the body, required", "guests in the query",
 		"its verb BOOK is a form of BOOKING", "book in verb or path", "tables in intent (table)", "2 of 3 words found, missing: cheap",
-		"checked 3 minutes ago", "Has warnings", "Can be undone", "sha256:abababababab",
+		"checked 3 minutes ago", "Valid, with warnings", "Can be undone", "sha256:abababababab",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q", want)
@@ -363,7 +363,7 @@ func TestHitShowsCallAndReasons(t *testing.T) {
 
 // TestHitOfInvalidDocumentIsMarked checks that the card says so before anything is called.
 func TestHitOfInvalidDocumentIsMarked(t *testing.T) {
-	const mark = "Its document breaks its draft"
+	const mark = "its document does not conform to its draft"
 	for hits, want := range map[int]int{2: 0, 3: 1} {
 		page := get(t, engine(t, sample{word: plainWord, hits: hits}), "/?q=booking+tables").Body.String()
 		if got := strings.Count(textOf(parse(t, page)), mark); got != want {
@@ -428,7 +428,7 @@ func TestServicePageShowsState(t *testing.T) {
 		"Error AGIS101 no intent", "Warning AGIS117 mixed case", "write BOOK", "AGIS §4.3 · line 4, column 12 · /endpoints/0/method",
 		"Not valid, level 0, 1 error, 1 warning, 1 note", "Valid, level 1, no findings", "4.2 KiB", "1 stored version",
 		"date string, in the body, required", "guests integer, in the query, optional",
-		"due in a day", "Failures in a row2", "It closes some of the paths", "TLS 1.3, certificate of Some Authority R3 (ECDSA P-256, RSA 2048); it expires in 2 months", "AI Discovery document: Nothing is published here (HTTP 404)",
+		"due in a day", "Consecutive failures2", "It disallows some of the paths", "TLS 1.3, certificate of Some Authority R3 (ECDSA P-256, RSA 2048); it expires in 2 months", "AI Discovery document: Nothing is published here (HTTP 404)",
 		"AGIS document: Fetched", "named by the host's own document", "xn--80ak6aa92e.test",
 	} {
 		if !strings.Contains(text, want) {
@@ -1129,8 +1129,8 @@ func (s overAGTP) Service(ctx context.Context, name string) (answer.Service, err
 func TestProgramsOfOperationsOverAGTP(t *testing.T) {
 	h := engine(t, overAGTP{sample{word: plainWord, hits: 20}})
 	for path, want := range map[string][]string{
-		"/?q=book":                  {`over <a href="/docs#agtp">AGTP</a>`, "which a service may lack", `"gazetteer/call": {`, `aria-label="MCP tool"`},
-		"/services/ristorante.test": {`over <a href="/docs#agtp">AGTP</a>`, "which a service may lack", `">Programs that call it</a>`},
+		"/?q=book":                  {`over <a href="/docs#agtp">AGTP</a>`, "which a service need not support", `"gazetteer/call": {`, `aria-label="MCP tool"`},
+		"/services/ristorante.test": {`over <a href="/docs#agtp">AGTP</a>`, "which a service need not support", `">Programs that call it</a>`},
 		"/docs":                     {`<li id="agtp">`},
 	} {
 		body := get(t, h, path).Body.String()

@@ -109,7 +109,7 @@ func explainError(err error, building bool) *frame.Problem {
 	}
 	if e, ok := errors.AsType[*query.Error](err); ok { // on another page than the search page
 		m := mistakeIn(e)
-		return &frame.Problem{Status: http.StatusBadRequest, Title: "That query cannot be read", What: m.What, Help: m.Help, Mistake: &m}
+		return &frame.Problem{Status: http.StatusBadRequest, Title: "The query is not valid", What: m.What, Help: m.Help, Mistake: &m}
 	}
 	if e, ok := errors.AsType[*answer.WithdrawnError](err); ok {
 		return withdrawnProblem(e)

@@ -34,9 +34,9 @@ func TestRobotsVerdict(t *testing.T) {
 		view answer.RobotsView
 		want string
 	}{
-		{"none", answer.RobotsView{Status: 404, Open: true}, "It allows this crawler"},
-		{"some paths", answer.RobotsView{Status: 200, Disallowed: []string{"/ai"}}, "It closes some of the paths that the crawler requests"},
-		{"everything", answer.RobotsView{Status: 200, Disallowed: []string{"*"}}, "It forbids this crawler to visit, and the crawler obeys"},
+		{"none", answer.RobotsView{Status: 404, Open: true}, "There is none (HTTP 404), so all paths are allowed"},
+		{"some paths", answer.RobotsView{Status: 200, Disallowed: []string{"/ai"}}, "It disallows some of the paths that the crawler requests"},
+		{"everything", answer.RobotsView{Status: 200, Disallowed: []string{"*"}}, "It disallows all paths for this crawler, which obeys it"},
 		{"server error", answer.RobotsView{Status: 503, Disallowed: []string{"*"}}, "It could not be read, so the host is not visited"},
 		{"no answer", answer.RobotsView{Disallowed: []string{"*"}}, "It could not be read, so the host is not visited"},
 	} {

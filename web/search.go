@@ -110,7 +110,7 @@ func (p *Pages) searchPage(c *gin.Context) (frame.WebPage, error) {
 	if e, ok := errors.AsType[*query.Error](err); ok {
 		m := mistakeIn(e)
 		v = resultsView{Search: searchbox{Query: text, Told: m.What + " " + m.Help}, Mistake: &m}
-		return frame.WebPage{Name: "results", Title: "That query cannot be read", Status: http.StatusBadRequest, Body: v, Live: true}, nil
+		return frame.WebPage{Name: "results", Title: "The query is not valid", Status: http.StatusBadRequest, Body: v, Live: true}, nil
 	}
 	return frame.WebPage{Name: "results", Title: frame.PlainText(text), Body: v, Live: true}, err
 }
@@ -186,19 +186,19 @@ func (r reading) readingLinks(text string, found index.Result) []readingLink {
 		other := r
 		other.safe = !r.safe
 		if r.safe {
-			add("Show what ends or removes something, too", other.queryValues(text))
+			add("Show operations that remove or end something", other.queryValues(text))
 		} else {
-			add("Leave out what ends or removes something", other.queryValues(text))
+			add("Hide operations that remove or end something", other.queryValues(text))
 		}
 	}
 	if far || r.minFit > 0 {
 		other := r
 		if r.minFit > 0 {
 			other.minFit = 0
-			add("Show what hardly fits, too", other.queryValues(text))
+			add("Show weak matches", other.queryValues(text))
 		} else {
 			other.minFit = index.FarFit
-			add("Leave out what hardly fits", other.queryValues(text))
+			add("Hide weak matches", other.queryValues(text))
 		}
 	}
 	return links

@@ -225,7 +225,7 @@ func (p *Pages) serviceHead(s answer.Service) serviceView {
 	var classes []document.DataClass
 	for _, d := range s.Documents {
 		sv := d.Service
-		add("Login", sv.Auth, "")
+		add("Authentication", facetText("auth", sv.Auth), "")
 		for _, l := range sv.Languages {
 			address := ""
 			if q, ok := (query.Query{}).Toggled("lang", l); ok {
@@ -234,7 +234,7 @@ func (p *Pages) serviceHead(s answer.Service) serviceView {
 			add("Language", l, address)
 		}
 		for _, name := range sv.Protocols {
-			add("Protocols", name, "")
+			add("Interaction protocols", name, "")
 		}
 		add("AGTP address", sv.AGTP, "")
 		if v.Docs.Text == "" {
@@ -371,7 +371,7 @@ func (p *Pages) documentOf(d answer.DocumentView) documentView {
 }
 
 var sourceWords = map[document.Source]string{
-	document.OwnerPublished: "published by the host itself",
+	document.OwnerPublished: "published by the host",
 	document.Linked:         "named by the host's own document",
 }
 
@@ -474,9 +474,11 @@ func robotsVerdict(r answer.RobotsView) (verdict string, closed []string) {
 	case slices.Contains(r.Disallowed, "*") && r.Status != http.StatusOK:
 		return "It could not be read, so the host is not visited", nil
 	case slices.Contains(r.Disallowed, "*"):
-		return "It forbids this crawler to visit, and the crawler obeys", nil
+		return "It disallows all paths for this crawler, which obeys it", nil
 	case len(r.Disallowed) > 0:
-		return "It closes some of the paths that the crawler requests", r.Disallowed
+		return "It disallows some of the paths that the crawler requests", r.Disallowed
+	case r.Status != http.StatusOK:
+		return fmt.Sprintf("There is none (HTTP %d), so all paths are allowed", r.Status), nil
 	}
 	return "It allows this crawler", nil
 }

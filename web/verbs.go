@@ -23,7 +23,7 @@ func (p *Pages) verbsPage(c *gin.Context) (frame.WebPage, error) {
 	for i, n := range all {
 		counts[i] = index.ValueCount{Value: n.Verb, Operations: n.Operations, Services: n.Services}
 	}
-	v := directoryView{Path: "/verbs", Title: "Verbs", Plural: "verbs", Verbs: true,
+	v := directoryView{Path: "/verbs", Title: "Verbs", Thing: "verb", Plural: "verbs", Verbs: true,
 		Lead: "The imperative words under which operations are offered. The page of a verb lists its operations and the verbs close to it."}
 	return v.showDirectory(c, counts, frame.VerbPath)
 }

@@ -83,11 +83,11 @@ func ClassReason(c conformance.PublisherClass) string {
 	case conformance.OtherFormat:
 		return "the discovery paths have documents of another format"
 	case conformance.Withheld:
-		return "its robots.txt does not let this crawler look"
+		return "its robots.txt disallows this crawler"
 	case conformance.CatchAll:
-		return "it gives the same answer to every path, so its answers have no meaning"
+		return "it gives the same answer to every path, so its answers say nothing"
 	case conformance.Unreadable:
-		return "what it serves at the discovery paths is no document"
+		return "what it serves at the discovery paths cannot be read as a document"
 	case conformance.Failing:
 		return "its discovery paths fail to answer with a document"
 	case conformance.Nothing:

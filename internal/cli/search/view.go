@@ -196,6 +196,6 @@ func terminalWidth(a *verbs) int {
 // printNear prints offered verbs that are similar to the requested one.
 func (a *verbs) printNear(verbs []string) {
 	if len(verbs) > 0 {
-		fmt.Fprintf(a.Out, "Verbs that are offered: %s\n", format.Visible(strings.Join(verbs, ", ")))
+		fmt.Fprintf(a.Out, "Similar verbs that services offer: %s\n", format.Visible(strings.Join(verbs, ", ")))
 	}
 }
