@@ -200,7 +200,7 @@ var families = []Family{
 		Definition: "All formats of a host, in the order of the formats and joined by +. Only hosts with a document are counted."},
 	{Name: "alias-only", Title: "Where AI Discovery is published", Column: "at /ai alone", Fixed: true, Values: listValues("yes", "no"),
 		Definition: "`yes`: the host publishes an AI Discovery document at /ai and none at /.well-known/ai, which alone is authoritative (AI Discovery §4.1). `no`: it publishes one at /.well-known/ai."},
-	{Name: "rule", Title: "Rules broken most", Column: "rule", Link: pageLink("/rules/"), Values: ruleValues,
+	{Name: "rule", Title: "Most frequently broken rules", Column: "rule", Link: pageLink("/rules/"), Values: ruleValues,
 		Definition: "A host breaks a rule if a current document of it has a finding of that rule with severity error or warning."},
 	{Name: "verb", Title: "Verbs", Column: "verb", Strangers: true,
 		Definition: "A host has a verb if an operation has it that counts for the host. The verb of an AI Discovery capability is derived from its id or description."},

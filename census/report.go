@@ -58,7 +58,7 @@ func renderMarkdown(f *Figures, tables []Table) string {
 			fmt.Fprintf(&b, "![%s](plots/%s.svg)\n\n", t.Title, t.Name)
 		}
 		if len(t.Rows) == 0 {
-			b.WriteString("Nothing to count.\n")
+			b.WriteString("Nothing recorded yet.\n")
 			continue
 		}
 		fmt.Fprintf(&b, "| %s |\n|%s\n", strings.Join(t.Columns, " | "), "---|"+strings.Repeat("---:|", len(t.Columns)-1))
@@ -106,7 +106,7 @@ var htmlPage = template.Must(template.New("census").Funcs(template.FuncMap{
 {{if .Chart}}<figure role="region" aria-label="Plot of {{.Title}}" tabindex="0">{{.Chart.SVG}}</figure>{{end}}
 {{if .Rows}}<div class="scrolls" role="region" aria-label="Figures of {{.Title}}" tabindex="0"><table><thead><tr>{{range $i, $c := .Columns}}<th scope="col"{{if $i}} class="number"{{end}}>{{$c}}</th>{{end}}</tr></thead><tbody>
 {{range rows .}}<tr>{{range $i, $c := .Cells}}{{if $i}}<td class="number">{{clip $c}}</td>{{else}}<th scope="row"><bdi>{{clip $c}}</bdi></th>{{end}}{{end}}</tr>
-{{end}}</tbody></table></div><p class="rest">{{rest .}} <a href="data/{{.Name}}.csv">Open it</a></p>{{else}}<p>Nothing to count.</p>{{end}}</section>
+{{end}}</tbody></table></div><p class="rest">{{rest .}} <a href="data/{{.Name}}.csv">Open it</a></p>{{else}}<p>Nothing recorded yet.</p>{{end}}</section>
 {{end}}</main></body></html>
 `))
 
@@ -191,7 +191,7 @@ awk -F, 'NR > 1 { n[$5]++ } END { for (c in n) print c "," n[c] }' data/hosts.cs
 # Hosts that publish a format (format.csv)
 awk -F, 'NR > 1 { print $1 "," $2 }' data/documents.csv | sort -u | awk -F, '{ n[$2]++ } END { for (f in n) print f "," n[f] }' | sort -t, -k2,2nr -k1,1
 
-# Rules broken most (the columns rule and hosts of rule.csv; the others describe the rule)
+# Most frequently broken rules (the columns rule and hosts of rule.csv; the others describe the rule)
 awk -F, 'NR > 1 { m = split($11, r, " "); for (i = 1; i <= m; i++) print $1 "," r[i] }' data/documents.csv | sort -u | awk -F, '{ n[$2]++ } END { for (c in n) print c "," n[c] }' | sort -t, -k2,2nr -k1,1
 
 # Formats together (formats.csv)

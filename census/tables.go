@@ -246,7 +246,7 @@ func (f *Figures) changesTable() Table {
 		t.Rows = append(t.Rows, Row{Cells: []string{c.Kind, fmt.Sprint(c.Documents), fmt.Sprint(c.Changed)}, Feature: Feature{"format", c.Kind}})
 		bars = append(bars, plot.Bar{Label: document.Kind(c.Kind).Describe(), Value: 100 * float64(c.Changed) / float64(max(c.Documents, 1))})
 	}
-	t.Chart = plot.NewBars("Documents that changed in 30 days", "format", "per cent", bars)
+	t.Chart = plot.NewBars("Documents that changed in 30 days", "format", "percent", bars)
 	return t
 }
 

@@ -428,7 +428,7 @@ func TestServicePageShowsState(t *testing.T) {
 		"Error AGIS101 no intent", "Warning AGIS117 mixed case", "write BOOK", "AGIS §4.3 · line 4, column 12 · /endpoints/0/method",
 		"Not valid, level 0, 1 error, 1 warning, 1 note", "Valid, level 1, no findings", "4.2 KiB", "1 stored version",
 		"date string, in the body, required", "guests integer, in the query, optional",
-		"due in a day", "Consecutive failures2", "It disallows some of the paths", "TLS 1.3, certificate of Some Authority R3 (ECDSA P-256, RSA 2048); it expires in 2 months", "AI Discovery document: Nothing is published here (HTTP 404)",
+		"due in a day", "Consecutive failures2", "It disallows some of the paths", "TLS 1.3, certificate of Some Authority R3 (ECDSA P-256, RSA 2048); it expires in 2 months", "AI Discovery document: Not found (HTTP 404)",
 		"AGIS document: Fetched", "named by the host's own document", "xn--80ak6aa92e.test",
 	} {
 		if !strings.Contains(text, want) {
@@ -473,7 +473,7 @@ func TestHostWithoutDocumentsShowsOutcome(t *testing.T) {
 	h := engine(t, sample{word: plainWord})
 	w := get(t, h, "/services/empty.test")
 	text := textOf(parse(t, w.Body.String()))
-	for _, want := range []string{"is not listed: ", "https://ristorante.test/.well-known/ai", "Nothing is published here", "not there"} {
+	for _, want := range []string{"is not listed: ", "https://ristorante.test/.well-known/ai", "Not found", "not there"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q", want)
 		}
@@ -1043,12 +1043,12 @@ func (censusSample) Stats(context.Context) (*census.Stats, error) {
 // drawings, and for the one table over time that has two rows.
 func TestCensusIsInWords(t *testing.T) {
 	text := textOf(parse(t, get(t, engine(t, censusSample{sample{word: plainWord}}), "/census").Body.String()))
-	for _, want := range []string{"Reachable", "Documents agree: unknown", "Does not answer", "Closed to robots", "AI Discovery + AGIS summary", "Creator's DID lists the key", "Another format"} {
+	for _, want := range []string{"Reachable", "Documents agree: unknown", "Does not answer", "Disallowed by robots.txt", "AI Discovery + AGIS summary", "Creator's DID lists the key", "Another format"} {
 		if n := strings.Count(text, want); n != 2 && want != "Another format" || n == 0 {
 			t.Errorf("%q stands %d times in %s", want, n, text)
 		}
 	}
-	for _, want := range []string{"AI311 Category unknown", "FETCH110 ", "512 to 1,023", "2 to 4 KiB", "128 to 256 KiB", "2 to 3"} {
+	for _, want := range []string{"AI311 Discovery filters by the 18 categories", "FETCH110 ", "512 to 1,023", "2 to 4 KiB", "128 to 256 KiB", "2 to 3"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in %s", want, text)
 		}

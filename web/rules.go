@@ -9,6 +9,7 @@ import (
 
 	"gazetteer/api/answer"
 	"gazetteer/protocol"
+	"gazetteer/protocol/wording"
 	"gazetteer/web/frame"
 
 	"github.com/gin-gonic/gin"
@@ -33,8 +34,8 @@ type ruleGroup struct {
 }
 
 type ruleLine struct {
-	Code, Title, Text string
-	Word, Tone        string
+	Code, Text string
+	Word, Tone string
 }
 
 // ruleFamily is a draft that the list can be narrowed to.
@@ -67,7 +68,7 @@ func (p *Pages) rulesPage(c *gin.Context) (frame.WebPage, error) {
 	v.Total = len(found)
 	for _, r := range found {
 		group := &v.Groups[answer.FamilyOfRule(families, r.Code)]
-		group.Rules = append(group.Rules, ruleLine{r.Code, frame.TitleOf(r.Name), r.Text, severityWords[r.Severity], r.Severity.String()})
+		group.Rules = append(group.Rules, ruleLine{r.Code, r.Text, severityWords[r.Severity], r.Severity.String()})
 	}
 	return frame.WebPage{Name: "rules", Title: "Rules", Body: v, JSON: rulesAddress(v)}, nil
 }
@@ -96,7 +97,8 @@ func rulesAddress(v rulesView) string {
 
 type ruleView struct {
 	answer.RuleView
-	Title    string
+	Title    string // the first sentence of the text
+	Rest     string // the other sentences
 	Tone     string
 	Severity string
 	Basis    string
@@ -137,8 +139,9 @@ func (p *Pages) rulePage(c *gin.Context) (frame.WebPage, error) {
 	if err != nil {
 		return frame.WebPage{}, err
 	}
+	title := wording.FirstSentence(r.Text)
 	v := ruleView{
-		RuleView: r, Title: frame.TitleOf(r.Name), Tone: r.Severity.String(),
+		RuleView: r, Title: title, Rest: strings.TrimLeft(strings.TrimPrefix(r.Text, title), ". "), Tone: r.Severity.String(),
 		Severity: weights[r.Severity], Basis: bases[r.Basis], Source: sourceParts(r.Section), Contact: p.crawler.Contact(),
 	}
 	if r.Severity != protocol.Info { // the census counts errors and warnings

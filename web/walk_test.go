@@ -360,7 +360,7 @@ func (h *testServer) places() []place {
 		{"last-page", "/?q=send&page=2", ".pager", "Page 2"},
 		{"empty", "/?q=verb%3ASENT", ".empty", "No operation matches"},
 		{"refused", "/services/robots-us.test", "#visits ~ *, .fetches", "robots"},
-		{"invalid", "/services/not-utf8.test", ".fetches", "Could not be read"},
+		{"invalid", "/services/not-utf8.test", ".fetches", "Not readable"},
 		{"hostile", "/services/hostile.test", "#operations ~ *", "<script>"},
 		{"hostile-results", "/?q=host%3Ahostile.test", ".hits", "U+202E"},
 		{"languages", "/services/locanda.test", ".ops", "تێبل"},

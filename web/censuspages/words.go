@@ -9,6 +9,7 @@ import (
 	"gazetteer/fetch"
 	"gazetteer/lint"
 	"gazetteer/lint/format"
+	"gazetteer/protocol/wording"
 	"gazetteer/web/agentpages"
 	"gazetteer/web/frame"
 	"gazetteer/web/plot"
@@ -19,7 +20,7 @@ import (
 var censusStates = map[string]struct{ yes, no string }{
 	"reachable":   {"Reachable", "Not reachable"},
 	"well-formed": {"Readable", "Not readable"},
-	"conformant":  {"Keeps to its draft", "Breaks its draft"},
+	"conformant":  {"Conforms to its draft", "Does not conform to its draft"},
 	"consistent":  {"Documents agree", "Documents disagree"},
 	"answers":     {"Answers", "Does not answer"},
 }
@@ -28,8 +29,8 @@ var censusStates = map[string]struct{ yes, no string }{
 var stateClauses = map[string]string{
 	"reachable":   "can be reached",
 	"well-formed": "have documents that can be read",
-	"conformant":  "keep to their drafts",
-	"consistent":  "have documents that agree",
+	"conformant":  "conform to their drafts",
+	"consistent":  "have documents that agree with one another",
 	"answers":     "answer today",
 }
 
@@ -40,22 +41,22 @@ var censusWords = map[string]string{
 	"class:other-dialect":      "Another dialect",
 	"class:other-format":       "Another format",
 	"class:catch-all":          "Catch-all",
-	"class:withheld-by-robots": "Closed to robots",
+	"class:withheld-by-robots": "Disallowed by robots.txt",
 	"class:unreadable":         "Unreadable",
 	"class:failing":            "Failing",
-	"class:nothing":            "Nothing",
-	"class:silent":             "Silent",
-	"class:unvisited":          "Unvisited",
+	"class:nothing":            "Publishing nothing",
+	"class:silent":             "Not answering",
+	"class:unvisited":          "Not visited yet",
 	"class:unknown":            "Unknown",
-	"alias-only:yes":           "At /ai alone",
+	"alias-only:yes":           "Only at /ai",
 	"alias-only:no":            "At /.well-known/ai",
 	"duplicate:yes":            "Duplicates",
 	"duplicate:no":             "No duplicate",
-	"robots:open":              "Open",
-	"robots:closed":            "Closed",
-	"robots:partly":            "Partly closed",
+	"robots:open":              "Allows all paths",
+	"robots:closed":            "Disallows all paths",
+	"robots:partly":            "Disallows some paths",
 	"robots:none":              "No robots.txt",
-	"robots:failed":            "Not answered",
+	"robots:failed":            "Could not be read",
 	"robots:unknown":           "Not requested",
 }
 
@@ -94,7 +95,7 @@ func describeFigure(family, value string) string {
 		return formatWord(kind) + ": " + mediaType
 	case "rule":
 		if r, ok := lint.Rule(value); ok {
-			return value + " " + frame.TitleOf(r.Slug)
+			return value + " " + wording.Shorten(wording.FirstSentence(r.Text), maxRuleTitle)
 		}
 	case "size", "tokens", "operations", "version-count":
 		if from, to, ok := parseRange(value); ok {
@@ -155,6 +156,9 @@ var closedFamilies = map[string]string{
 	"robots": "robots", "rule": "rule", "size": "size", "tokens": "tokens", "operations": "operations", "version-count": "version-count", "outcome": "outcome", "media-type": "media-type", "changes": "format", "agents": "signal",
 }
 
+// maxRuleTitle is the number of characters of a rule in a table and its drawing.
+const maxRuleTitle = 72
+
 // maxDrawn is the number of bars of a drawing.
 const maxDrawn = 20
 
@@ -175,6 +179,9 @@ func DescribeTable(t census.Table) census.Table {
 		}
 		return words
 	}
+	if t.Name == "alias-only" { // whose values have words that name the address
+		words.Columns = append([]string{"address"}, t.Columns[1:]...)
+	}
 	words.Rows = make([]census.Row, len(t.Rows))
 	var bars []plot.Bar
 	for i, row := range t.Rows {
@@ -188,7 +195,7 @@ func DescribeTable(t census.Table) census.Table {
 		}
 	}
 	if t.Chart != nil && closed && t.Name != "changes" { // that draws shares, under names of formats
-		words.Chart = plot.NewBars(t.Title, t.Columns[0], t.Columns[1], bars)
+		words.Chart = plot.NewBars(t.Title, words.Columns[0], words.Columns[1], bars)
 	}
 	return words
 }

@@ -28,7 +28,7 @@ func TestFolderInWords(t *testing.T) {
 		"census.html":      {"1 to 2 KiB", "1024-2047"},
 		"census.md":        {"1 to 2 KiB", "1024-2047"},
 		"plots/size.svg":   {"1 to 2 KiB", "1024-2047"},
-		"plots/state.svg":  {"Keeps to its draft", "conformant=yes"},
+		"plots/state.svg":  {"Conforms to its draft", "conformant=yes"},
 		"plots/format.svg": {">AI Discovery<", ">ai<"},
 		"data/size.csv":    {"1024-2047", "KiB"},
 		"data/state.csv":   {"conformant=yes", "Keeps"},

@@ -43,7 +43,7 @@ func KindName(kind string) string {
 	return document.Kind(kind).Describe()
 }
 
-// TitleOf makes words of the name of a rule or of a kind of change: "version-not-1.0" is "Version not 1.0".
+// TitleOf makes words of the name of a kind of change: "operation-removed" is "Operation removed".
 func TitleOf(name string) string {
 	if name == "" {
 		return name

@@ -121,7 +121,7 @@ func NewLines(title, axis string, lines []Line) *Chart {
 	}
 	c.Says = fmt.Sprintf("%s, from %s to %s. At the end: ", title, from.UTC().Format("2 January 2006"), to.UTC().Format("2 January 2006"))
 	if all > len(lines) {
-		axis += fmt.Sprintf(" (%d of %d lines)", len(lines), all)
+		axis += fmt.Sprintf(" (%d of %d shown)", len(lines), all)
 	}
 	c.drawLines(lines, series, ticks, highest, "", axis)
 	longest := 0
@@ -190,7 +190,7 @@ func (c *Chart) drawLines(lines []Line, series [][]xy, ticks []Tick, highest flo
 	c.body = b.String()
 }
 
-// NewSteps draws shares between 0 and 100 % over days: the part that is left after each number of
+// NewSteps draws shares between 0 and 100% over days: the part that is left after each number of
 // days. The axis says what the shares are of.
 func NewSteps(title, name, axis string, days []int, shares []float64) *Chart {
 	if len(days) < 2 {
@@ -205,14 +205,14 @@ func NewSteps(title, name, axis string, days []int, shares []float64) *Chart {
 			points = append(points, xy{x(float64(d)), 100 * shares[i-1]})
 		}
 		points = append(points, xy{x(float64(d)), 100 * shares[i]})
-		c.Rows = append(c.Rows, []string{fmt.Sprint(d), fmt.Sprintf("%.1f %%", 100*shares[i])})
+		c.Rows = append(c.Rows, []string{fmt.Sprint(d), fmt.Sprintf("%.1f%%", 100*shares[i])})
 	}
 	var ticks []Tick
 	step := niceStep(last, true)
 	for d := 0.0; d <= last; d += step {
 		ticks = appendTick(ticks, x(d), formatValue(d)+" d")
 	}
-	c.drawLines([]Line{{Name: name}}, [][]xy{points}, ticks, 100, " %", axis)
+	c.drawLines([]Line{{Name: name}}, [][]xy{points}, ticks, 100, "%", axis)
 	return c
 }
 

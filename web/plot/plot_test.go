@@ -186,8 +186,8 @@ func TestAxesAreNamed(t *testing.T) {
 	}
 	long := strings.Repeat("a-", 20)
 	for want, c := range map[string]*plot.Chart{
-		">hosts<": plot.NewLines("Formats", "hosts", lines[:2]), ">hosts (6 of 8 lines)<": plot.NewLines("Classes", "hosts", lines),
-		">bytes<": plot.NewBars("Sizes", "bytes", "hosts", []plot.Bar{{Label: "1", Value: 1}}), ">per cent<": plot.NewBars("Changes", "format", "per cent", []plot.Bar{{Label: "1", Value: 1}}),
+		">hosts<": plot.NewLines("Formats", "hosts", lines[:2]), ">hosts (6 of 8 shown)<": plot.NewLines("Classes", "hosts", lines),
+		">bytes<": plot.NewBars("Sizes", "bytes", "hosts", []plot.Bar{{Label: "1", Value: 1}}), ">percent<": plot.NewBars("Changes", "format", "percent", []plot.Bar{{Label: "1", Value: 1}}),
 		">format: hosts<": plot.NewBars("Sizes", "format", "hosts", []plot.Bar{{Label: long, Value: 1}}), ">" + long + "<": plot.NewBars("Sizes", "format", "hosts", []plot.Bar{{Label: long, Value: 1}}),
 	} {
 		if !strings.Contains(c.File(), want) {
