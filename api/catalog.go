@@ -293,6 +293,10 @@ type DataClassPage struct {
 
 func (a *API) getDataClass(ctx context.Context, in *dataClassInput) (*route.Output[DataClassPage], error) {
 	c, err := a.Answers.DataClass(ctx, in.Class)
+	if errors.Is(err, answer.ErrNoClass) {
+		near, nearErr := a.Answers.NearClasses(ctx, strings.ToLower(strings.TrimSpace(in.Class)))
+		return nil, cmp.Or(nearErr, error(route.ProblemFor(err).WithAlternatives(near)))
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -79,15 +79,16 @@ func (a *API) exploreFacets(ctx context.Context, in *route.JSONBody) (*route.Out
 
 // exploredFields reads the member fields: a text, or a list of texts.
 func exploredFields(n *protocol.Node) ([]string, error) {
-	bad := func(n *protocol.Node, message string) error {
+	allowed := "the fields are " + route.JoinWords(query.FacetFields())
+	bad := func(n *protocol.Node, message, help string) error {
 		w := route.Location{Pointer: "/fields"}
 		if n != nil {
 			w = route.BodyLocation(n)
 		}
-		return route.NewProblem(route.BadField, message, "the fields are "+route.JoinWords(query.FacetFields())).WithLocation(w)
+		return route.NewProblem(route.BadField, message, help).WithLocation(w)
 	}
 	if n == nil {
-		return nil, bad(nil, "fields is missing")
+		return nil, bad(nil, "fields is missing", allowed)
 	}
 	nodes := []*protocol.Node{n}
 	if n.Kind == protocol.Array {
@@ -96,11 +97,12 @@ func exploredFields(n *protocol.Node) ([]string, error) {
 	var fields []string
 	for _, item := range nodes {
 		if item.Kind != protocol.String {
-			return nil, bad(item, "the name of a field is "+item.Kind.String()+", and should be string")
+			return nil, bad(item, describeWrongKind("the name of a field", protocol.String, item.Kind), allowed)
 		}
 		named, err := readFacetFields([]string{item.Text}, "fields")
 		if err != nil {
-			return nil, bad(item, route.ProblemFor(err).Problem.Detail)
+			unknown := route.ProblemFor(err).Problem
+			return nil, bad(item, unknown.Detail, unknown.Help)
 		}
 		for _, field := range named {
 			if !slices.Contains(fields, field) {
@@ -109,7 +111,7 @@ func exploredFields(n *protocol.Node) ([]string, error) {
 		}
 	}
 	if len(fields) == 0 {
-		return nil, bad(n, "fields names no field")
+		return nil, bad(n, "fields names no field", allowed)
 	}
 	return fields, nil
 }

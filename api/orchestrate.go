@@ -29,7 +29,7 @@ type orchestrateInput struct {
 	Q       string  `query:"q" doc:"what is to be done: words and filters, as in a search"`
 	Exact   bool    `query:"exact" doc:"true to disable spelling correction"`
 	Safe    bool    `query:"safe" doc:"true to leave out operations that end or remove something or cannot be undone, as declared or by inference"`
-	MinFit  float64 `query:"min_fit" minimum:"0" maximum:"1" doc:"leaves out operations that fit the request less, 0 to 1; a page can then be shorter"`
+	MinFit  float64 `query:"min_fit" minimum:"0" maximum:"1" doc:"the least fit of an operation, 0 to 1; others are left out, so a page can be shorter"`
 	Require string  `query:"require" doc:"required evidence of an agent, separated by commas: key, age, domain, did, inbox, agis, repository, attestations; domain and agis refer to the service of the hit: its domain is proved, its documents name the agent"`
 	Join    string  `query:"join" enum:"proved,mutual,claimed" default:"claimed" doc:"the weakest accepted association: proved (the owner of the domain names the agent), mutual (service and agent name each other) or claimed (one of them says so)"`
 	Joined  bool    `query:"joined" doc:"true to leave out operations that have no such agent; join alone does so, too"`

@@ -242,6 +242,9 @@ func TestRefusalsShowTheValue(t *testing.T) {
 	h := newTestServer(t, options{})
 	for path, want := range map[string]string{
 		"/api/v1/orchestrate?q=book&join=liked": `join: "liked" is not one of proved, mutual, claimed`,
+		"/api/v1/services?limit=ten":            `limit: "ten" is not a whole number`,
+		"/api/v1/search?q=x&min_fit=high":       `min_fit: "high" is not a number`,
+		"/api/v1/search?q=x&safe=yes":           `safe: "yes" is not true or false`,
 		"/api/v1/services?limit=0":              "limit: 0 is not between 1 and 100",
 		"/api/v1/services?limit=101":            "limit: 101 is not between 1 and 100",
 		"/api/v1/audit/verify?from=-1":          "from: -1 is less than 0",
@@ -515,6 +518,39 @@ func TestRuleFilters(t *testing.T) {
 	for query, want := range map[string]string{"?family=agsi": "did you mean agis? ", "?severity=errors": "did you mean error? "} {
 		if p := h.get("/api/v1/rules"+query, 400).problem(t); !strings.HasPrefix(p.Help, want) {
 			t.Errorf("%s: help is %q, want %q first", query, p.Help, want)
+		}
+	}
+}
+
+// TestRefusedMembersOfBodies checks that a value of the wrong kind is named with the right one, and that a
+// misspelled field has a question.
+func TestRefusedMembersOfBodies(t *testing.T) {
+	h := newTestServer(t, options{})
+	for _, test := range []struct{ path, body, detail, help string }{
+		{"/api/v1/search", `{"q": ["book"]}`, "q must be a string, not an array", "q is "},
+		{"/api/v1/search", `{"q": "book", "limit": "3"}`, "limit must be a number, not a string", "limit is "},
+		{"/api/v1/search", `{"q": "book", "safe": null}`, "safe must be a boolean, not null", "safe is "},
+		{"/api/v1/explore", `{"fields": [7]}`, "the name of a field must be a string, not a number", "the fields are "},
+		{"/api/v1/explore", `{"fields": ["verbb"]}`, `there is no field "verbb" to count`, "did you mean verb? the fields are "},
+	} {
+		r := h.request("POST", test.path, test.body, "Content-Type", jsonType)
+		if p := r.problem(t); r.StatusCode != 400 || p.Detail != test.detail || !strings.HasPrefix(p.Help, test.help) {
+			t.Errorf("%s %s: %+v", test.path, test.body, p)
+		}
+	}
+}
+
+// TestAlternativesOfNames checks that an unknown name has the names that may be meant.
+func TestAlternativesOfNames(t *testing.T) {
+	h := newTestServer(t, options{})
+	h.publishSamples()
+	h.awaitFiled()
+	for path, want := range map[string]string{
+		"/api/v1/rules/AI4188":             "AI418",
+		"/api/v1/data-classes/reservatino": "reservation",
+	} {
+		if p := h.get(path, 404).problem(t); !slices.Contains(p.Alternatives, want) {
+			t.Errorf("%s: the alternatives are %v, want %s among them", path, p.Alternatives, want)
 		}
 	}
 }

@@ -43,10 +43,10 @@ func describeRelay(op *huma.Operation, row route.Route) {
 		op.Parameters = append(op.Parameters, &huma.Param{Name: "since", In: "query", Description: "the cursor of the previous page: only later mail is returned", Schema: text()})
 	}
 	if strings.HasSuffix(row.ID, "-mail") {
-		op.Parameters = append(op.Parameters, &huma.Param{Name: "Last-Event-ID", In: "header", Description: "continue after this event; it takes precedence over since", Schema: text()})
+		op.Parameters = append(op.Parameters, &huma.Param{Name: "Last-Event-ID", In: "header", Description: "the id of the last event that was read, to go on after it; it takes precedence over since", Schema: text()})
 	} else if row.Stream != "" {
 		op.Parameters = append(op.Parameters,
-			&huma.Param{Name: "limit", In: "query", Description: "envelopes on a page, 1 to 200; 50 by default", Schema: &huma.Schema{Type: huma.TypeInteger}},
+			&huma.Param{Name: "limit", In: "query", Description: "how many envelopes on a page, 1 to 200; 50 by default", Schema: &huma.Schema{Type: huma.TypeInteger}},
 			&huma.Param{Name: "wait", In: "query", Description: "seconds to wait while there is no mail, at most 25", Schema: text()})
 	}
 	if row.Method != http.MethodGet {

@@ -42,5 +42,9 @@ type ruleInput struct {
 }
 
 func (a *API) getRule(_ context.Context, in *ruleInput) (*route.Output[answer.RuleView], error) {
-	return route.JSONResult(a.Answers.Rule(in.Code))
+	r, err := a.Answers.Rule(in.Code)
+	if err != nil {
+		return nil, route.ProblemFor(err).WithAlternatives(a.Answers.NearRules(in.Code))
+	}
+	return route.JSON(r), nil
 }

@@ -58,7 +58,7 @@ type searchInput struct {
 	Aliases      bool     `query:"aliases" doc:"true to search also what only /ai answered, which is not authoritative"`
 	Exact        bool     `query:"exact" doc:"true to disable spelling correction"`
 	Safe         bool     `query:"safe" doc:"true to leave out operations that end or remove something or cannot be undone, as declared or by inference"`
-	MinFit       float64  `query:"min_fit" minimum:"0" maximum:"1" doc:"omits results with a lower fit, 0 to 1; a page can then be shorter. Results below far_below of the answer probably do not fit the request"`
+	MinFit       float64  `query:"min_fit" minimum:"0" maximum:"1" doc:"the least fit of a result, 0 to 1; others are left out, so a page can be shorter. Results below far_below of the answer probably do not fit the request"`
 	Facets       []string `query:"facets,explode" maxItems:"16" doc:"fields to count the values of, with commas between"`
 	Limit        int      `query:"limit" minimum:"1" maximum:"100" doc:"how many operations on one page, 1 to 100; 20 by default, or as many as fit with within_tokens"`
 	Cursor       string   `query:"cursor" doc:"where the page begins, from the answer before"`

@@ -84,12 +84,24 @@ func memberValues(p *huma.Param, m *protocol.Node) ([]string, error) {
 	texts := make([]string, 0, len(nodes))
 	for _, n := range nodes {
 		if n.Kind != kind {
-			return nil, route.NewProblem(route.BadField, fmt.Sprintf("%s is %s, and should be %s", p.Name, n.Kind, kind), p.Name+" is "+p.Description).WithLocation(route.BodyLocation(n))
+			return nil, route.NewProblem(route.BadField, describeWrongKind(p.Name, kind, n.Kind), p.Name+" is "+p.Description).WithLocation(route.BodyLocation(n))
 		}
 		texts = append(texts, n.Text)
 	}
 	// The checker needs no schemas of other types for texts, numbers and booleans.
 	return texts, route.ParameterChecker{}.CheckValues(p, texts)
+}
+
+// describeWrongKind says that a value has another kind than the wanted one.
+func describeWrongKind(name string, wanted, got protocol.Kind) string {
+	article := "a "
+	switch got {
+	case protocol.Null:
+		article = ""
+	case protocol.Array, protocol.Object:
+		article = "an "
+	}
+	return fmt.Sprintf("%s must be a %s, not %s%s", name, wanted, article, got)
 }
 
 // locateError adds the place in the body to a problem with a parameter; it returns other errors

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"time"
 
@@ -100,7 +101,7 @@ func (a *API) getStats(ctx context.Context, in *statsInput) (*route.Output[Stats
 	if in.Family != "" {
 		f, err := answer.FigureFamily(in.Family)
 		if err != nil {
-			return nil, err
+			return nil, route.ProblemFor(err).WithLocation(route.Location{Parameter: "family"})
 		}
 		families = []census.Family{f}
 	}
@@ -142,12 +143,19 @@ func (a *API) getSeries(ctx context.Context, in *seriesInput) (*route.Output[Ser
 const countedPath = "/api/v1/stats/hosts"
 
 func (a *API) listCountedHosts(ctx context.Context, in *countedInput) (*route.Output[CountedHosts], error) {
+	if in.Figure == "" {
+		return nil, route.NewProblem(route.BadParameter, "figure is missing", "write a family and a value, such as state:conformant=yes; /api/v1/stats lists them").
+			WithLocation(route.Location{Parameter: "figure"})
+	}
 	list := "counted " + in.Figure
 	c, err := a.ReadCursor(ctx, in.Cursor, list)
 	if err != nil {
 		return nil, err
 	}
 	found, err := a.Answers.CountedHosts(ctx, in.Figure, c.After, in.Limit)
+	if errors.Is(err, answer.ErrNoFigure) {
+		return nil, route.ProblemFor(err).WithLocation(route.Location{Parameter: "figure"})
+	}
 	if err != nil {
 		return nil, err
 	}

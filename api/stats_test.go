@@ -120,6 +120,8 @@ func TestStatsOverHTTP(t *testing.T) {
 		"/api/v1/stats/hosts?figure=format:aig":            "did you mean format:ai",
 		"/api/v1/stats/hosts?figure=rule:AI30":             "did you mean rule:AI30",
 		"/api/v1/stats/hosts?figure=rule:nothing":          "/api/v1/rules lists the known rules",
+		"/api/v1/stats/hosts":                              "figure is missing",
+		"/api/v1/stats/hosts?figure=verb":                  "write a value after verb:",
 		"/api/v1/stats/hosts?figure=robots:opne":           "did you mean robots:open",
 		"/api/v1/stats/hosts?figure=tls:TLS+1.4":           "did you mean tls:TLS 1.",
 		"/api/v1/stats/hosts?figure=size:1024-2048":        "did you mean size:1024-2047?",

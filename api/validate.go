@@ -50,7 +50,7 @@ var documentTypes = []string{
 type validateInput struct {
 	As    judgedKind `query:"as" doc:"the kind of document; by default it is determined from the text"`
 	URL   string     `query:"url" maxLength:"2048" doc:"the URL of the text, as you state it; relative endpoints belong to its host"`
-	Level int        `query:"level" minimum:"1" maximum:"2" default:"1" doc:"2 makes what AGIS Level 2 asks for an error when it is absent"`
+	Level int        `query:"level" minimum:"1" maximum:"2" default:"1" doc:"the level to check against: 2 reports what AGIS Level 2 asks for and the document lacks as an error"`
 
 	text   []byte
 	client netip.Addr

@@ -38,6 +38,9 @@ func ParseFeature(text string) (Feature, bool) {
 // none is, it says where the values of the family are listed, and "" where they are not.
 func SuggestFeature(text string) string {
 	family, value, _ := strings.Cut(text, ":")
+	if _, known := FamilyOf(family); known && value == "" {
+		return "write a value after " + family + ":"
+	}
 	var names []string
 	for _, f := range families {
 		values := []string{value}

@@ -52,8 +52,8 @@ type (
 	}
 	logInclusionInput struct {
 		Index int    `query:"index" minimum:"0" doc:"the number of a leaf, from 0"`
-		Key   string `query:"key" doc:"or the key of a record, for its newest leaf"`
-		Size  int    `query:"size" minimum:"0" doc:"of the tree; the newest when left out"`
+		Key   string `query:"key" doc:"the key of a record, in the place of index: its newest leaf"`
+		Size  int    `query:"size" minimum:"0" doc:"the size of the tree; the newest when left out"`
 	}
 	logConsistencyInput struct {
 		Old int `query:"old" minimum:"0" doc:"the size of the tree that you know"`
@@ -61,10 +61,10 @@ type (
 	}
 	logProofInput struct {
 		Index int    `query:"index" minimum:"0" doc:"the number of a leaf, from 0"`
-		Key   string `query:"key" doc:"or the key of a record, for its newest leaf"`
+		Key   string `query:"key" doc:"the key of a record, in the place of index: its newest leaf"`
 	}
 	logTileInput struct {
-		Path string `path:"path" doc:"level and number, as 0/x001/234 or entries/000.p/7"`
+		Path string `path:"path" doc:"the level and the number, as 0/x001/234 or entries/000.p/7"`
 	}
 )
 

@@ -88,6 +88,15 @@ func (a *Answers) NearVerbs(ctx context.Context, verb string) ([]string, error) 
 	return NearValues(verb, all, func(v index.VerbCount) string { return v.Verb }), nil
 }
 
+// NearClasses returns up to three data classes that an unknown one, in lower case, may mean.
+func (a *Answers) NearClasses(ctx context.Context, class string) ([]string, error) {
+	all, err := a.DataClasses(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return NearValues(class, all, func(c ClassCount) string { return c.Class }), nil
+}
+
 // NearValues is [NearNames] for the names of values.
 func NearValues[T any](word string, all []T, name func(T) string) []string {
 	names := make([]string, len(all))

@@ -82,6 +82,11 @@ func (a *Answers) Rule(code string) (RuleView, error) {
 	return viewRule(r), nil
 }
 
+// NearRules returns up to three codes that an unknown one may mean.
+func (a *Answers) NearRules(code string) []string {
+	return NearValues(strings.ToUpper(code), lint.Rules(), func(r protocol.Rule) string { return r.Code })
+}
+
 func viewRule(r protocol.Rule) RuleView {
 	return RuleView{
 		Code: r.Code, Name: r.Slug, Severity: r.Severity, Section: r.Section, Basis: r.Basis,

@@ -143,18 +143,18 @@ func (k ParameterChecker) checkValue(p *huma.Param, schema *huma.Schema, text st
 	case huma.TypeInteger:
 		n, err := strconv.ParseInt(text, 10, 32)
 		if err != nil || text[0] == '+' {
-			return bad("expected a whole number")
+			return bad(fmt.Sprintf("%.60q is not a whole number", answer.CleanText(text, 60)))
 		}
 		value = n
 	case huma.TypeNumber:
 		n, err := strconv.ParseFloat(text, 64)
 		if err != nil || math.IsNaN(n) || math.IsInf(n, 0) || text[0] == '+' {
-			return bad("expected a number")
+			return bad(fmt.Sprintf("%.60q is not a number", answer.CleanText(text, 60)))
 		}
 		value = n
 	case huma.TypeBoolean:
 		if text != "true" && text != "false" {
-			return bad("expected true or false")
+			return bad(fmt.Sprintf("%.60q is not true or false", answer.CleanText(text, 60)))
 		}
 		value = text == "true"
 	}
