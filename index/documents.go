@@ -19,7 +19,7 @@ import (
 	"gazetteer/document"
 	"gazetteer/index/entry"
 	"gazetteer/index/semantic"
-	"gazetteer/index/tokens"
+	"gazetteer/index/translate"
 	"gazetteer/internal/cache"
 	"gazetteer/protocol"
 	"gazetteer/protocol/effect"
@@ -163,8 +163,9 @@ func (r *documentReader) prepareOperation(src entry.Source, t *storedDocument, n
 	}
 	class, from := entry.ClassOf(&o)
 	p := &preparedOperation{Operation: o, effect: effectOf(&o, class, from), class: class, changes: entry.Changes(&o, class), caution: call.Caution(o, t.Service)}
+	translated := [entry.NumFields][]translate.Translation{entry.WhatField: entry.TranslationsOf(&o)}
 	for f, text := range entry.OperationTexts(&o) {
-		p.terms[f] = hashTerms(tokens.Tokenize(a, text))
+		p.terms[f] = hashTranslated(a, text, translated[f])
 	}
 	known := make(map[uint32]bool)
 	for f := range entry.CtxField {
@@ -219,7 +220,9 @@ func (t *storedDocument) twinPlaces(of *storedDocument) map[int]int {
 
 // serviceTerms returns the terms of the description of the service.
 func (t *storedDocument) serviceTerms(a analysis.Analyzer) *termList {
-	t.once.Do(func() { t.service = hashTerms(tokens.Tokenize(a, entry.ServiceText(&t.Document))) })
+	t.once.Do(func() {
+		t.service = hashTranslated(a, entry.ServiceText(&t.Document), entry.ServiceTranslationsOf(&t.Document))
+	})
 	return &t.service
 }
 

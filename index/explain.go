@@ -5,10 +5,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/blevesearch/bleve/v2/analysis"
+
 	"gazetteer/index/entry"
 	"gazetteer/index/query"
 	"gazetteer/index/semantic"
 	"gazetteer/index/tokens"
+	"gazetteer/index/translate"
 )
 
 // An askedWord is a word of a request, prepared for comparison with many operations.
@@ -30,6 +33,10 @@ type termList struct {
 	terms  []tokens.Token
 	hashes []uint32 // of the stems of terms
 	bits   stemBits
+
+	// translations is the number of the last terms that are English meanings of words of the text. Each
+	// has the word of the text as its surface.
+	translations int
 }
 
 // stemBits has a bit for the hash of each stem: two lists that share a stem share a bit.
@@ -55,6 +62,27 @@ func hashTerms(terms []tokens.Token) termList {
 		l.hashes[i] = h
 		l.bits[h/64%4] |= 1 << (h % 64)
 	}
+	return l
+}
+
+// hashTranslated prepares the terms of a text with the English meanings of its words.
+func hashTranslated(a analysis.Analyzer, text string, words []translate.Translation) termList {
+	terms := tokens.Tokenize(a, text)
+	if len(words) == 0 {
+		return hashTerms(terms)
+	}
+	terms = slices.Clone(terms)
+	own := len(terms)
+	for _, w := range words {
+		for _, m := range w.Meanings {
+			for _, t := range tokens.Tokenize(a, m) {
+				t.Surface = w.Text
+				terms = append(terms, t)
+			}
+		}
+	}
+	l := hashTerms(terms)
+	l.translations = len(terms) - own
 	return l
 }
 
@@ -195,6 +223,12 @@ func (l *termList) matchAny(first, second *termList) (text, kind string, ok bool
 					continue
 				}
 				t := &in.terms[k]
+				if k >= len(in.terms)-in.translations {
+					if !ok {
+						text, kind, ok = t.Surface, matchMeaning, true
+					}
+					continue
+				}
 				if strings.EqualFold(t.Surface, asked.Surface) {
 					return t.Surface, semantic.RelationExact, true
 				}
@@ -209,7 +243,7 @@ func (l *termList) matchAny(first, second *termList) (text, kind string, ok bool
 
 // The kinds of a match besides the relations exact and stem.
 const (
-	matchMeaning = "meaning" // of a translation of a foreign word or a correction of a misspelled one
+	matchMeaning = "meaning" // of a translation of a foreign word, here or there, or a correction of a misspelled one
 	matchVector  = "vector"  // of another word with a near vector
 )
 

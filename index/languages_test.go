@@ -86,3 +86,23 @@ func TestNoLanguageHidesDestructiveOperation(t *testing.T) {
 		}
 	}
 }
+
+// TestReasonsNameTheWordsOfTheText checks that the reason of a hit in another language names the words
+// of its description, and that a quoted text is not found in the translations.
+func TestReasonsNameTheWordsOfTheText(t *testing.T) {
+	x, _ := indexed(t, agis("stadtwerke.test", "RETRIEVE /dates: Sagt, wann Papier, Restmüll und Biomüll abgeholt werden"))
+	hits := search(t, x, query.Query{Words: "when is the garbage collected"}).Hits
+	if len(hits) != 1 {
+		t.Fatalf("%d hits", len(hits))
+	}
+	found := false
+	for _, m := range hits[0].Why.Matched {
+		found = found || m.Term == "garbage" && m.Text == "restmüll" && m.Kind == "meaning"
+	}
+	if !found {
+		t.Errorf("the reason is %+v", hits[0].Why)
+	}
+	if hits := search(t, x, query.Query{Phrases: []string{"garbage collect"}}).Hits; len(hits) > 0 {
+		t.Error("a quoted text is found in translations")
+	}
+}

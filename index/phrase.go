@@ -74,7 +74,7 @@ func (x *Index) containsPhrases(ctx context.Context, v *view.View, p view.EntryR
 	}
 	texts := append([]termList{*t.serviceTerms(x.analyzer)}, o.terms[:]...)
 	for _, stems := range phrases {
-		if !slices.ContainsFunc(texts, func(l termList) bool { return containsSequence(l.terms, stems) }) {
+		if !slices.ContainsFunc(texts, func(l termList) bool { return containsSequence(l.terms[:len(l.terms)-l.translations], stems) }) {
 			return false, nil
 		}
 	}

@@ -64,22 +64,45 @@ const maxListed = 500
 
 // OperationTexts returns the prepared texts of the entry of an operation.
 func OperationTexts(o *document.Operation) [NumFields]string {
-	return operationTexts(o, translate.LanguageOf(o.Intent))
+	return [NumFields]string{ActField: ActText(o), WhatField: whatText(o), CtxField: parameterNames(o)}
 }
 
-// operationTexts is [OperationTexts] of an operation that is described in a language.
-func operationTexts(o *document.Operation, language string) [NumFields]string {
-	return [NumFields]string{ActField: ActText(o), WhatField: whatText(o, language), CtxField: parameterNames(o)}
+// TranslationsOf returns the translated words of the purpose of an operation, which are indexed with
+// its description.
+func TranslationsOf(o *document.Operation) []translate.Translation {
+	language := translate.LanguageOf(o.Intent)
+	return append(translate.TranslateText(language, o.Intent), translate.TranslateText(language, o.Outcome)...)
+}
+
+// ServiceTranslationsOf returns the translated words of the description of the whole service.
+func ServiceTranslationsOf(d *document.Document) []translate.Translation {
+	return translate.TranslateText(translate.LanguageOf(d.Service.Description), d.Service.Description)
+}
+
+// withMeanings returns a text with the English meanings of its words, each once.
+func withMeanings(text string, words []translate.Translation) string {
+	if len(words) == 0 {
+		return text
+	}
+	var meanings []string
+	for _, w := range words {
+		for _, m := range w.Meanings {
+			if !slices.Contains(meanings, m) {
+				meanings = append(meanings, m)
+			}
+		}
+	}
+	return text + " " + strings.Join(meanings, " ")
 }
 
 // OperationEntry is the entry of an operation.
 func OperationEntry(o *document.Operation) Entry {
-	language := translate.LanguageOf(o.Intent)
-	e := Entry{Text: operationTexts(o, language)}
+	e := Entry{Text: OperationTexts(o)}
+	e.Text[WhatField] = withMeanings(e.Text[WhatField], TranslationsOf(o))
 	e.addKeyword(query.VerbField, query.CanonicalVerb(o.Verb))
 	class, _ := ClassOf(o)
 	e.addKeyword(query.EffectField, EffectValue(o, class))
-	e.addKeyword(ClassField, classValue(o, class, language))
+	e.addKeyword(ClassField, classValue(o, class))
 	e.addKeyword(TwinField, TwinKeysOf(o).Value())
 	e.addKeyword(query.IdempotentField, idempotentValue(o))
 	e.addKeyword(query.CapabilityField, query.CanonicalWord(o.Capability))
@@ -89,7 +112,7 @@ func OperationEntry(o *document.Operation) Entry {
 
 // ServiceEntry is the entry of the service that a document describes.
 func ServiceEntry(d *document.Document) Entry {
-	e := Entry{Text: [NumFields]string{CtxField: ServiceText(d)}}
+	e := Entry{Text: [NumFields]string{CtxField: withMeanings(ServiceText(d), ServiceTranslationsOf(d))}}
 	// AGIS §8.2(d): the domain qualifies verbs where no namespace does.
 	e.addKeyword(query.NamespaceField, query.CanonicalWord(cmp.Or(d.Service.Namespace, d.Service.Domain)))
 	e.addKeyword(query.DomainField, query.CanonicalWord(d.Service.Domain))
@@ -176,12 +199,10 @@ func containsWord(text, word string) bool {
 }
 
 // whatText returns the description of the operation's purpose.
-func whatText(o *document.Operation, language string) string {
+func whatText(o *document.Operation) string {
 	var l textJoiner
 	l.addText(tokens.PrepareText(o.Intent))
 	l.addText(tokens.PrepareText(o.Outcome))
-	l.addText(translate.Meanings(language, o.Intent))
-	l.addText(translate.Meanings(language, o.Outcome))
 	hints := textJoiner{limit: maxListed}
 	for _, p := range o.Parameters {
 		hints.addText(tokens.PrepareText(p.Description))
@@ -195,7 +216,6 @@ func ServiceText(d *document.Document) string {
 	var l textJoiner
 	l.addText(tokens.PrepareText(d.Service.Name))
 	l.addText(tokens.PrepareText(d.Service.Description))
-	l.addText(translate.Meanings(translate.LanguageOf(d.Service.Description), d.Service.Description))
 	l.addText(tokens.PrepareName(d.Service.Domain))
 	names := textJoiner{limit: maxListed}
 	for _, c := range d.Service.Categories {

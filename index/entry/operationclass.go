@@ -153,8 +153,8 @@ func withoutSubject(sentence string) string {
 // ClassField is the keyword field of the inferred effects and the language, as a number.
 const ClassField = "effectclass"
 
-// classValue is the value of [ClassField] of an operation that is described in a language.
-func classValue(o *document.Operation, class effect.Class, language string) string {
+// classValue is the value of [ClassField].
+func classValue(o *document.Operation, class effect.Class) string {
 	value := int(class)
 	if needsIdentifier(o) {
 		value |= IdentifierFlag
@@ -168,7 +168,7 @@ func classValue(o *document.Operation, class effect.Class, language string) stri
 	case class != 0 && strings.EqualFold(o.Verb, anyPost):
 		value |= PostFlag
 	}
-	value |= translate.LanguageNumber(language) << languageShift
+	value |= translate.LanguageNumber(translate.LanguageOf(o.Intent)) << languageShift
 	return strconv.Itoa(value)
 }
 

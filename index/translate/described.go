@@ -93,36 +93,10 @@ var foreignWords = sync.OnceValue(func() map[string]int {
 // than a request; each further meaning is less likely.
 const meaningsOfWord = 2
 
-// Meanings returns the English meanings of the words of a description in a language, in their order
-// and without repetitions, so that requests in any language find what is described in another one.
-func Meanings(language, text string) string {
-	var meanings []string
-	for _, word := range translateWords(language, text) {
-		for _, m := range word[:min(meaningsOfWord, len(word))] {
-			if !slices.Contains(meanings, m) {
-				meanings = append(meanings, m)
-			}
-		}
-	}
-	return strings.Join(meanings, " ")
-}
-
-// Verb returns the likeliest meaning of the verb of a description in a language: of its last word in
-// Japanese and Korean, of its first one in others; "" if the table lacks it.
-func Verb(language, text string) string {
-	words := translateWords(language, text)
-	switch {
-	case len(words) == 0:
-		return ""
-	case language == Japanese || language == Korean:
-		return words[len(words)-1][0]
-	default:
-		return words[0][0]
-	}
-}
-
-// translateWords returns the meanings of each word of a text in a language that has any; nil for "".
-func translateWords(language, text string) (words [][]string) {
+// TranslateText returns the words of a description in a language that have content, with their
+// likeliest English meanings, so that requests in any language find what is described in another one.
+// It returns nil for the language "".
+func TranslateText(language, text string) (words []Translation) {
 	if language == "" {
 		return nil
 	}
@@ -133,11 +107,26 @@ func translateWords(language, text string) (words [][]string) {
 	for _, field := range JoinPhrases(language, fields) {
 		for _, part := range Translate(language, field) {
 			if len(part.Meanings) > 0 && !isFunctionWord(part.Meanings) {
-				words = append(words, part.Meanings)
+				part.Meanings = part.Meanings[:min(meaningsOfWord, len(part.Meanings))]
+				words = append(words, part)
 			}
 		}
 	}
 	return words
+}
+
+// Verb returns the likeliest meaning of the verb of a description in a language: of its last word in
+// Japanese and Korean, of its first one in others; "" if the table lacks it.
+func Verb(language, text string) string {
+	words := TranslateText(language, text)
+	switch {
+	case len(words) == 0:
+		return ""
+	case language == Japanese || language == Korean:
+		return words[len(words)-1].Meanings[0]
+	default:
+		return words[0].Meanings[0]
+	}
 }
 
 // languages are those of the table.

@@ -1,6 +1,9 @@
 package translate
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestLanguageOfDescriptions(t *testing.T) {
 	for text, want := range map[string]string{
@@ -21,13 +24,17 @@ func TestLanguageOfDescriptions(t *testing.T) {
 	}
 }
 
-func TestMeanings(t *testing.T) {
+func TestTranslateText(t *testing.T) {
 	for text, want := range map[string]string{
-		"Meldet einen Stromausfall an einer Adresse": "report outage power address",
+		"Meldet einen Stromausfall an einer Adresse": "report outage address",
 		"Sagt einen vereinbarten Termin für uns ab":  "cancel arrange appointment",
 		"Shows the bread of the day":                 "",
 	} {
-		if got := Meanings(LanguageOf(text), text); got != want {
+		var meanings []string
+		for _, w := range TranslateText(LanguageOf(text), text) {
+			meanings = append(meanings, w.Meanings[0])
+		}
+		if got := strings.Join(meanings, " "); got != want {
 			t.Errorf("%q means %q, want %q", text, got, want)
 		}
 	}
