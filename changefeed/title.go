@@ -153,6 +153,7 @@ var changeTexts = map[diff.Kind]string{
 	diff.SensitivityRaised:      "{} holds more sensitive data",
 	diff.OperationAdded:         "{} was added",
 	diff.ParameterOptionalAdded: "{} has one more optional parameter",
+	diff.ParameterMadeOptional:  "{} no longer requires a parameter",
 	diff.ResultAdded:            "{} returns more",
 	diff.PriceLowered:           "{} costs less",
 	diff.LimitRaised:            "{} may be called more often",

@@ -97,6 +97,7 @@ const (
 const (
 	OperationAdded         Kind = "operation-added"
 	ParameterOptionalAdded Kind = "parameter-optional-added"
+	ParameterMadeOptional  Kind = "parameter-made-optional"
 	ResultAdded            Kind = "result-added"
 	PriceLowered           Kind = "price-lowered"
 	LimitRaised            Kind = "limit-raised"
@@ -139,6 +140,7 @@ var kinds = []kindInfo{
 	{SensitivityRaised, Medium, "check that you may deal with data this sensitive"},
 	{OperationAdded, Low, "nothing to do"},
 	{ParameterOptionalAdded, Low, "nothing to do: the parameter may be left out"},
+	{ParameterMadeOptional, Low, "nothing to do: the parameter may be left out now"},
 	{ResultAdded, Low, "nothing to do, if readers ignore what they do not know"},
 	{PriceLowered, Low, "nothing to do"},
 	{LimitRaised, Low, "nothing to do"},

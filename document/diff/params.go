@@ -126,7 +126,7 @@ func (c *comparison) compareRequired(operation string, na, nb *protocol.Node, a,
 	case b && !a:
 		c.addChange(ParameterRequiredAdded, operation, valueOf(na), valueOf(nb))
 	case a && !b:
-		c.addChange(ParameterOptionalAdded, operation, valueOf(na), valueOf(nb))
+		c.addChange(ParameterMadeOptional, operation, valueOf(na), valueOf(nb))
 	}
 }
 
