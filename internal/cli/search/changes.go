@@ -105,7 +105,22 @@ func (a *verbs) showChanges(ctx context.Context, c *cli.Client, f changeFlags) e
 		return a.followChanges(ctx, c, f, list.Next)
 	}
 	if len(list.Changes) == 0 {
+		if err := a.checkHostsKnown(ctx, c, f.hosts); err != nil {
+			return err
+		}
 		fmt.Fprintln(a.Out, "No changes.")
+	}
+	return nil
+}
+
+// checkHostsKnown returns the error of the command show for the first of hosts that is not known.
+func (a *verbs) checkHostsKnown(ctx context.Context, c *cli.Client, hosts []string) error {
+	for _, host := range hosts {
+		var known struct{}
+		_, err := c.GetJSON(ctx, "/api/v1/services/"+url.PathEscape(host), &known)
+		if cli.IsRefusedWithStatus(err, http.StatusNotFound) {
+			return a.explainUnknownHost(ctx, c, host, err)
+		}
 	}
 	return nil
 }
