@@ -71,5 +71,11 @@ func (a *verbs) exportForTransfer(ctx context.Context, server *cli.Client, k *ke
 	if err != nil {
 		return err
 	}
-	return a.FetchExport(ctx, server, cli.AgentPath(keys.AirID, "/export"), cli.NewSigner(owner, key), out)
+	if err := a.FetchExport(ctx, server, cli.AgentPath(keys.AirID, "/export"), cli.NewSigner(owner, key), out); err != nil || out == "" || a.JSON {
+		return err
+	}
+	there := "gazetteer --server https://registry.example agent show " + keys.AirID + " --key "
+	a.PrintNextSteps("The operator of the other registry imports the file (gazetteer registry import). After that, sign as the agent there with a copy of the key:",
+		"cp "+cli.QuoteForShell(k.path)+" moved.key", there+"moved.key")
+	return nil
 }

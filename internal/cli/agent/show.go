@@ -28,11 +28,14 @@ func (a *verbs) showCommand(k *keyring) *cobra.Command {
 claimed (the agent says so), proved (the registry has a proof that anyone can check),
 observed (the registry saw it itself) or missing (the registry looked, and did not see
 enough). Without an AIR ID, handle or DID it shows the agent whose key is in agent.key.
+An AIR ID beside --key writes into the key file that this agent is its owner, if the key
+is the agent's: once after a move to another registry.
 For a registration that waits for the operator it shows the state and the next step;
 the exit code is 1 if the registration was refused or has expired.`,
 		Args: cli.MaxArgs(1, "one agent"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.WithServer(c.Context(), cli.Registry, func(server *cli.Client) error { return a.showAgent(c.Context(), server, k, args) })
+			named := len(args) > 0 && c.Flags().Changed("key") // who only looks at an agent names no key
+			return a.WithServer(c.Context(), cli.Registry, func(server *cli.Client) error { return a.showAgent(c.Context(), server, k, args, named) })
 		},
 	}
 }
@@ -45,7 +48,7 @@ type shownAgent struct {
 	Domains  []air.DomainAnswer `json:"domains"`
 }
 
-func (a *verbs) showAgent(ctx context.Context, server *cli.Client, k *keyring, args []string) error {
+func (a *verbs) showAgent(ctx context.Context, server *cli.Client, k *keyring, args []string, named bool) error {
 	airID, err := a.findAgent(ctx, server, k, args)
 	if err != nil {
 		return err
@@ -71,7 +74,7 @@ func (a *verbs) showAgent(ctx context.Context, server *cli.Client, k *keyring, a
 		return err
 	}
 	shown.Evidence, shown.Domains = evidence.Evidence, domains.Domains
-	held, err := a.describeKeyFile(ctx, k, shown.Keys)
+	held, err := a.describeKeyFile(ctx, k, shown.Keys, named)
 	if err != nil {
 		return err
 	}
@@ -134,12 +137,17 @@ func (a *verbs) printApplicationState(k *keyring, p air.ApplicationAnswer) {
 }
 
 // describeKeyFile says whether the key file contains a key of the agent, and completes pending
-// changes. If the key has no note of its owner, it adds one.
-func (a *verbs) describeKeyFile(ctx context.Context, k *keyring, keys airjson.KeysView) (string, error) {
+// changes. If the key has no note of its owner, it adds one. If the note names another DID, as after a
+// move to another registry, it replaces the note if the user has named both.
+func (a *verbs) describeKeyFile(ctx context.Context, k *keyring, keys airjson.KeysView, named bool) (string, error) {
 	if len(keys.Keys) == 0 {
 		return "", nil
 	}
-	if f, err := keyfile.Open(k.path); err == nil && f.Notes[agentNote] == "" && did.FormatMultikey(f.Public) == keys.Keys[0].PublicKeyMultibase {
+	if f, err := keyfile.Open(k.path); err == nil && f.Notes[agentNote] != keys.DID && did.FormatMultikey(f.Public) == keys.Keys[0].PublicKeyMultibase {
+		if note := f.Notes[agentNote]; note != "" && !named {
+			return fmt.Sprintf("it is the one in %s, which names %s: mail is signed and read as that agent. To change that: %s",
+				k.path, note, a.FormatCommand("agent show "+keys.AirID+" --key "+cli.QuoteForShell(k.path))), nil
+		}
 		if err := k.annotateKeys(keys.DID); err != nil {
 			return "", err
 		}

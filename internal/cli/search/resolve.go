@@ -84,8 +84,14 @@ func (a *verbs) resolveName(ctx context.Context, c *cli.Client, id string) error
 	}
 	logged := ""
 	if head != nil && r.Kind == "agent" && r.AirID != "" && !c.Local {
-		if logged, err = a.proveAgent(ctx, c, head, r); err != nil {
+		own, err := isOwnAgent(ctx, c, r.DID)
+		if err != nil {
 			return err
+		}
+		if logged = "not checked: the agent is of another registry"; own {
+			if logged, err = a.proveAgent(ctx, c, head, r); err != nil {
+				return err
+			}
 		}
 	}
 	if a.JSON {
@@ -106,6 +112,21 @@ func (a *verbs) resolveName(ctx context.Context, c *cli.Client, id string) error
 		fmt.Fprintf(a.Out, "The name is ambiguous: %s have it.\n", cli.Plural(len(r.Candidates), "operation"))
 	}
 	return nil
+}
+
+// isOwnAgent reports whether a DID is one of the server's own: its log says nothing about an agent of
+// another registry, and an agent that has moved has one AIR ID at both.
+func isOwnAgent(ctx context.Context, c *cli.Client, id string) (bool, error) {
+	agent, err := did.ParseWeb(id)
+	if err != nil {
+		return false, nil
+	}
+	var own did.Document
+	if _, err := c.GetJSON(ctx, "/.well-known/did.json", &own); err != nil {
+		return false, err
+	}
+	registry, err := did.ParseWeb(own.ID)
+	return err == nil && agent.SameHost(registry), nil
 }
 
 // proveAgent checks that the log contains the newest entry of an agent's history, and that this
