@@ -2,12 +2,14 @@ package operator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"gazetteer/api/route"
+	"gazetteer/store/boltfile"
 	"gazetteer/store/boltstore"
 )
 
@@ -58,6 +60,9 @@ func (a *Operator) compactStore(ctx context.Context, in *compactInput) (*route.O
 		}
 	}
 	c, err := s.Compact(ctx, keep)
+	if errors.Is(err, boltfile.ErrRebuilding) {
+		return nil, route.NewProblem(route.Unavailable, "a backup or another compaction is copying the store", "repeat this when that has ended").WithRetry(time.Minute)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -286,6 +286,43 @@ func TestCompaction(t *testing.T) {
 	}
 }
 
+// A compaction during a backup is refused with the reason, and is no failure of the server.
+func TestCompactionDuringBackup(t *testing.T) {
+	s := newServer(t, operator.Options{})
+	if _, err := s.store.Apply(t.Context(), store.Put("x/1", nil)); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		path := filepath.Join(t.TempDir(), "copy")
+		for ctx.Err() == nil {
+			if _, err := s.store.WriteBackup(t.Context(), path); err != nil {
+				ended <- err
+				return
+			}
+			os.Remove(path)
+		}
+		ended <- nil
+	}()
+	for refused := false; !refused; {
+		response, err := http.Post(s.base+"/admin/compact?keep=0s", "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(response.Body)
+		response.Body.Close()
+		refused = response.StatusCode != http.StatusOK
+		if err != nil || refused && (response.StatusCode != http.StatusServiceUnavailable || response.Header.Get("Retry-After") == "" || !strings.Contains(string(text), "a backup or another compaction")) {
+			t.Fatalf("%s %s, %v", response.Status, text, err)
+		}
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
 // The status names the version and is not ready while the index is behind.
 func TestStatus(t *testing.T) {
 	s := newServer(t, operator.Options{})
