@@ -60,11 +60,11 @@ var quotedValue = regexp.MustCompile(`"([^"]{1,100})"`)
 var listedValues = regexp.MustCompile(`(?:[\w-]+, ){2,}(?:and )?[\w-]+(?: and [\w-]+)?`)
 
 // suggestValue returns a question for the value of a list in the help that is similar to the one that
-// the detail quotes, "" for none.
+// the detail quotes, "" for none, and for a problem that asks itself.
 func (p problem) suggestValue() string {
 	m := quotedValue.FindStringSubmatch(p.Detail)
 	list := listedValues.FindString(p.Help)
-	if m == nil || list == "" || len(m[1]) < 3 {
+	if m == nil || list == "" || len(m[1]) < 3 || strings.Contains(p.Detail+p.Help, "did you mean ") {
 		return ""
 	}
 	return nearest.Question(m[1], strings.FieldsFunc(list, func(r rune) bool { return r == ' ' || r == ',' }))

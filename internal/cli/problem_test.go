@@ -15,7 +15,8 @@ func TestRefusalsHaveColumn(t *testing.T) {
 		`{"detail": "there is no verb", "where": {"parameter": "name", "column": 3}}`:                              "there is no verb (at character 3 of name)",
 		`{"detail": "\"vrb\" is not a field", "help": "the fields are host, effect, state and verb"}`:              "\"vrb\" is not a field: did you mean verb?\nthe fields are host, effect, state and verb",
 		`{"detail": "\"x\" is not an agent", "help": "write a handle of a-z, 0-9 and _, or a DID, such as a.b"}`:   "\"x\" is not an agent\nwrite a handle of a-z, 0-9 and _, or a DID, such as a.b",
-		`{"detail": "limit: expected a whole number", "where": {"parameter": "limit"}}`:                            "limit: expected a whole number",
+		`{"detail": "\"vrb\" is not a field", "help": "did you mean verb? the fields are host, effect, and verb"}`: "\"vrb\" is not a field\ndid you mean verb? the fields are host, effect, and verb",
+		`{"detail": "limit: \"ten\" is not a whole number", "where": {"parameter": "limit"}}`:                      "limit: \"ten\" is not a whole number",
 	} {
 		if got := StatusError(400, []byte(body)).Error(); got != want {
 			t.Errorf("%s:\ngot  %s\nwant %s", body, got, want)
