@@ -174,7 +174,7 @@ func TestItemsDescribeChanges(t *testing.T) {
 	if got := w.kinds(); !reflect.DeepEqual(got, want) {
 		t.Fatalf("kinds %v, want %v", got, want)
 	}
-	if i := items[0]; i.Title != "shop.example (\"Shop\") is new here, with 1 operation" || !i.At.Equal(began) || !reflect.DeepEqual(i.Verbs, []string{"BOOK"}) {
+	if i := items[0]; i.Title != "shop.example (\"Shop\") is new here: its AI Discovery document has 1 operation" || !i.At.Equal(began) || !reflect.DeepEqual(i.Verbs, []string{"BOOK"}) {
 		t.Errorf("the new service is %+v", i)
 	}
 	moved := items[1]

@@ -31,7 +31,7 @@ func titleOf(i *Item, t titleTexts) string {
 	}
 	switch i.Kind {
 	case ServiceAppeared:
-		return fmt.Sprintf("%s%s is new here%s", i.Host, name, countOperations(t.operations))
+		return fmt.Sprintf("%s%s is new here%s", i.Host, name, countOperations(i, t.operations))
 	case ServiceGone:
 		return i.Host + " no longer publishes anything"
 	case ServiceReturned:
@@ -89,14 +89,16 @@ func describeDocument(i *Item) string {
 	return document.Kind(i.Documents[0]).Describe()
 }
 
-func countOperations(n int) string {
-	switch n {
-	case 0:
+// countOperations says how many operations the first document of a service has. Documents that are read
+// later can have others.
+func countOperations(i *Item, n int) string {
+	switch {
+	case n == 0:
 		return ""
-	case 1:
-		return ", with 1 operation"
+	case n == 1:
+		return ": its " + describeDocument(i) + " has 1 operation"
 	}
-	return fmt.Sprintf(", with %d operations", n)
+	return fmt.Sprintf(": its %s has %d operations", describeDocument(i), n)
 }
 
 // describeChanges tells the gravest change, and how many others there are.

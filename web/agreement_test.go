@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"net/url"
@@ -11,7 +12,10 @@ import (
 
 	"gazetteer/api/answer"
 	"gazetteer/census"
+	"gazetteer/index"
 	"gazetteer/index/query"
+
+	"golang.org/x/net/html"
 )
 
 // TestPagesAgree checks with the services of the small internet that links lead to pages which have what
@@ -20,6 +24,7 @@ func TestPagesAgree(t *testing.T) {
 	h := openTestServer(t)
 	t.Run("links of services", h.checkServiceLinks)
 	t.Run("counts", h.checkCounts)
+	t.Run("lists", h.checkLists)
 }
 
 // page returns the text of a page, which must exist.
@@ -143,5 +148,76 @@ func (h *testServer) checkCounts(t *testing.T) {
 		if page := h.page(t, path); !strings.Contains(page, "1 host</a> publishes at <code>/ai</code> only, which makes no service.") {
 			t.Errorf("%s does not say why there are more hosts that publish than services", path)
 		}
+	}
+}
+
+// checkLists checks what pages say of the things that they list.
+func (h *testServer) checkLists(t *testing.T) {
+	namespace := parse(t, h.page(t, "/namespaces/acme-reservations"))
+	hits := elements(namespace, "article")
+	hits = slices.DeleteFunc(hits, func(n *html.Node) bool { return attribute(n, "class") == "" })
+	if len(hits) < 3 {
+		t.Fatalf("%d operations", len(hits))
+	}
+	for i, hit := range hits {
+		text := textOf(hit)
+		squats := strings.Contains(text, "last-tables.test")
+		if squats != strings.Contains(text, "Possible squatting") || squats && i < len(hits)-2 {
+			t.Errorf("operation %d of %d: %s", i+1, len(hits), text)
+		}
+	}
+	for path, want := range map[string]string{
+		"/data-classes/appointment": "services hold it, with",
+		"/help/search":              "everything that can be canceled; ",
+	} {
+		if !strings.Contains(h.page(t, path), want) {
+			t.Errorf("%s does not say %q", path, want)
+		}
+	}
+	if help := h.page(t, "/help/search"); strings.Contains(help, "in plain words;") {
+		t.Error("the help counts what has some of the words")
+	}
+	if directory := textOf(parse(t, h.page(t, "/data-classes"))); strings.Contains(directory, "service, ") {
+		t.Error("the list of data classes counts all operations of their holders")
+	}
+	operator, err := http.Get(h.operator + "/admin/")
+	must(t, err)
+	defer operator.Body.Close()
+	text, err := io.ReadAll(operator.Body)
+	must(t, err)
+	if !strings.Contains(string(text), "2 contracts to approve, 0 changes by owners") {
+		t.Error("the operator's page does not count the contracts to approve")
+	}
+}
+
+// manyOfOne has more operations of a service than a list shows, and hits without a phrase of the query.
+type manyOfOne struct{ sample }
+
+func (s manyOfOne) Search(ctx context.Context, q query.Query) (index.Result, error) {
+	r, err := s.sample.Search(ctx, q)
+	for i := range r.Hits {
+		r.Hits[i].Why.Missing = append(r.Hits[i].Why.Missing, "text message")
+	}
+	if len(r.Hits) > 0 {
+		r.Facets["host"] = []index.Count{{Value: r.Hits[0].Host, Operations: 9}, {Value: "elsewhere.test", Operations: 8}}
+	}
+	return r, err
+}
+
+// TestResultsLeadToOmittedOperations checks that a grouped list leads to the operations of a service that
+// it omits, and that words which are missing are counted as they are listed.
+func TestResultsLeadToOmittedOperations(t *testing.T) {
+	body := get(t, engine(t, manyOfOne{sample{word: plainWord, hits: 3}}), "/?q=book+tables").Body.String()
+	var more []string
+	for _, a := range elements(parse(t, body), "a") {
+		if text := textOf(a); strings.Contains(text, " more of ") {
+			more = append(more, text+" "+attribute(a, "href"))
+		}
+	}
+	if want := []string{"6 more of Ristorante /?q=book+tables+host%3Aristorante.test"}; !slices.Equal(more, want) {
+		t.Errorf("the omitted operations are %q, want %q", more, want)
+	}
+	if strings.Contains(body, "<s>text message</s>") {
+		t.Error("a phrase is listed among the missing words")
 	}
 }

@@ -49,15 +49,18 @@ type listing struct {
 	// users lists the services that use a value, with any problems.
 	users func(p *Pages, ctx context.Context, s listing, value string) ([]nameUser, []nameWarning, error)
 	using string // what users do with it
-	seen  string // what is told of the time of a user
+	hits  string // heading of the operations
+	// ofService says that a service has a value as a whole: the operations need not be about it.
+	ofService bool
+	seen      string // what is told of the time of a user
 }
 
 var namespaceListing = listing{
 	path: "/namespaces", key: "ns", title: "Namespaces", thing: "namespace", plural: "namespaces",
-	lead:   "A namespace distinguishes verbs of the same name that belong to different services. A service that declares no namespace is listed under its field of business, the member domain of its AGIS document.",
+	lead:   "A namespace distinguishes verbs of the same name that belong to different services. A service that declares no namespace is listed under its field of business, the member domain of its AGIS document. Services with neither are not listed here.",
 	every:  Catalog.Namespaces,
 	filter: func(value string) query.Query { return query.Query{Namespaces: []string{value}} },
-	users:  (*Pages).namespaceUsers, using: "Services and their evidence", seen: "first seen",
+	users:  (*Pages).namespaceUsers, using: "Services and their evidence", hits: "Operations", seen: "first seen",
 }
 
 var classListing = listing{
@@ -65,7 +68,7 @@ var classListing = listing{
 	lead:   "Data that services say they hold. An agent can ask such a service for the data even if no operation of that name is listed.",
 	every:  Catalog.DataClasses,
 	filter: func(value string) query.Query { return query.Query{Classes: []string{value}} },
-	users:  (*Pages).classUsers, using: "Services that hold it", seen: "checked",
+	users:  (*Pages).classUsers, using: "Services that hold it", hits: "All operations of these services", ofService: true, seen: "checked",
 }
 
 // listingPage lists the values of a listing.
@@ -75,7 +78,7 @@ func (p *Pages) listingPage(s listing) func(c *gin.Context) (frame.WebPage, erro
 		if err != nil {
 			return frame.WebPage{}, err
 		}
-		v := directoryView{Path: s.path, Title: s.title, Lead: s.lead, Thing: s.thing, Plural: s.plural}
+		v := directoryView{Path: s.path, Title: s.title, Lead: s.lead, Thing: s.thing, Plural: s.plural, OfServices: s.ofService}
 		return v.showDirectory(c, all, s.valueAddress)
 	}
 }
@@ -97,16 +100,18 @@ type valueView struct {
 	Search string // address of the search for it
 	Count  index.ValueCount
 	// Users and Warnings are on the first page only.
-	Users    []nameUser
-	Warnings []nameWarning
-	More     int // users that are not named
-	Using    string
-	Seen     string
-	Hits     []hitView
-	Total    int
-	First    int
-	Last     int
-	Pages    frame.PageLinks
+	Users     []nameUser
+	Warnings  []nameWarning
+	More      int // users that are not named
+	Using     string
+	Listed    string // heading of the operations
+	OfService bool
+	Seen      string
+	Hits      []hitView
+	Total     int
+	First     int
+	Last      int
+	Pages     frame.PageLinks
 }
 
 // valuePage is the page of one value: the operations that have it.
@@ -134,10 +139,11 @@ func (p *Pages) valuePage(s listing) func(c *gin.Context) (frame.WebPage, error)
 		}
 		v := valueView{
 			Path: s.path, Shelf: s.title, Thing: frame.TitleOf(s.thing), Text: value, Search: searchPath(s.filter(value).String()), Count: all[at],
-			Using: s.using, Seen: s.seen, Total: r.Total, First: q.Offset + 1, Last: q.Offset + len(r.Hits),
+			Using: s.using, Listed: s.hits, OfService: s.ofService, Seen: s.seen, Total: r.Total, First: q.Offset + 1, Last: q.Offset + len(r.Hits),
 		}
+		var users []nameUser
 		if number == 1 {
-			users, warnings, err := s.users(p, ctx, s, value)
+			users, v.Warnings, err = s.users(p, ctx, s, value)
 			if errors.Is(err, answer.ErrNoNamespace) || errors.Is(err, answer.ErrNoClass) { // it has gone in the meantime
 				return frame.WebPage{}, newUnknownValue(s, value, nil)
 			}
@@ -145,13 +151,15 @@ func (p *Pages) valuePage(s listing) func(c *gin.Context) (frame.WebPage, error)
 				return frame.WebPage{}, err
 			}
 			v.Users, v.More = frame.SplitAt(users, maxUsers)
-			v.Warnings = warnings
 		}
 		if v.Hits, err = p.completeHits(ctx, r.Hits); err != nil {
 			return frame.WebPage{}, err
 		}
 		for i := range v.Hits {
 			v.Hits[i].Why = nil
+		}
+		if !s.ofService {
+			orderByEvidence(v.Hits, users)
 		}
 		v.Pages = frame.LinkPages(s.valueAddress(value), url.Values{}, number, r.Total, frame.PerPage)
 		return frame.WebPage{Name: "shelved", Title: fmt.Sprintf("%s: %s", s.title, frame.ClipPlain(80, value)), Body: v}, nil

@@ -22,6 +22,7 @@ type directoryView struct {
 	Query, Sort  string
 	Sorts        []choice
 	Verbs        bool // the names are verbs
+	OfServices   bool // services have the names as a whole, so their operations are not counted
 	Names        []directoryName
 	Total        int // that the filter leaves
 	All          int
@@ -72,6 +73,9 @@ func (v directoryView) showDirectory(c *gin.Context, all []index.ValueCount, add
 	}
 	compare := directorySorts[0].compare
 	for _, o := range directorySorts {
+		if v.OfServices && o.value == "operations" {
+			continue
+		}
 		v.Sorts = append(v.Sorts, choice{o.value, o.name, o.value == v.Sort})
 		if o.value == v.Sort {
 			compare = o.compare

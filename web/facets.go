@@ -15,7 +15,11 @@ type facetView struct {
 	Title string
 	First []facetValue
 	Rest  []facetValue // shown when asked for
+	Cut   bool         // First and Rest are only the most frequent ones
 }
+
+// Shown is the number of values on the page.
+func (v facetView) Shown() int { return len(v.First) + len(v.Rest) }
 
 type facetValue struct {
 	Text    string
@@ -87,7 +91,7 @@ func facetsOf(q query.Query, r index.Result) []facetView {
 			continue
 		}
 		all := append(on, off...)
-		v := facetView{Title: f.title}
+		v := facetView{Title: f.title, Cut: len(all) > valuesMost}
 		v.First, _ = frame.SplitAt(all, max(valuesFirst, len(on)))
 		v.Rest, _ = frame.SplitAt(all[len(v.First):], valuesMost-valuesFirst)
 		views = append(views, v)
@@ -123,7 +127,7 @@ func facetText(field, value string) string {
 var valueWords = map[string]string{
 	"effect:informational":   "Only reads",
 	"effect:reversible":      "Can be undone",
-	"effect:irreversible":    "Cannot be undone",
+	"effect:irreversible":    "Cannot be undone, or ends something",
 	"effect:unknown":         "Not declared",
 	"level:0":                "Level 0",
 	"level:1":                "Level 1",

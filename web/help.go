@@ -1,8 +1,6 @@
 package web
 
 import (
-	"context"
-
 	"gazetteer/index/query"
 	"gazetteer/web/frame"
 
@@ -28,6 +26,7 @@ type helpExample struct {
 	Query string
 	Text  string // what it asks for
 	Found int    // operations, now
+	Exact bool   // all that it finds are meant: it has no words, of which a part would be enough
 }
 
 // A helpKey is a key of the language.
@@ -61,8 +60,8 @@ var helpParts = []helpPart{
 	}},
 }
 
-// helpPage is the page of the query language. Each example shows its present number of results, so
-// that an example without results does not mislead.
+// helpPage is the page of the query language. Examples of filters show their present number of results,
+// and each example shows if it has none, so that it does not mislead.
 func (p *Pages) helpPage(c *gin.Context) (frame.WebPage, error) {
 	var v helpView
 	for _, f := range query.Filters() {
@@ -71,26 +70,20 @@ func (p *Pages) helpPage(c *gin.Context) (frame.WebPage, error) {
 	for _, part := range helpParts {
 		examples := make([]helpExample, len(part.Examples))
 		for i, e := range part.Examples {
-			found, err := p.countMatches(c.Request.Context(), e.Query)
+			q, err := query.Parse(e.Query)
 			if err != nil {
 				return frame.WebPage{}, err
 			}
-			e.Found = found
+			q.Limit = 1
+			r, err := p.answers.Search(c.Request.Context(), q)
+			if err != nil {
+				return frame.WebPage{}, err
+			}
+			e.Found, e.Exact = r.Total, q.Words == ""
 			examples[i] = e
 		}
 		part.Examples = examples
 		v.Parts = append(v.Parts, part)
 	}
 	return frame.WebPage{Name: "help", Title: "How to search", Body: v}, nil
-}
-
-// countMatches returns the number of operations that a query finds.
-func (p *Pages) countMatches(ctx context.Context, text string) (int, error) {
-	q, err := query.Parse(text)
-	if err != nil {
-		return 0, err
-	}
-	q.Limit = 1
-	r, err := p.answers.Search(ctx, q)
-	return r.Total, err
 }

@@ -133,7 +133,7 @@ var fieldWords = map[string]string{
 
 // whyOf gathers the matches of each word, in the order of the query.
 func whyOf(w index.Why) whyView {
-	v := whyView{Clause: w.Clause, Missing: w.Missing}
+	v := whyView{Clause: w.Clause}
 	at := map[string]int{}
 	for _, m := range w.Matched {
 		i, seen := at[m.Term]
@@ -150,6 +150,7 @@ func whyOf(w index.Why) whyView {
 	}
 	words := slices.DeleteFunc(slices.Clone(v.Terms), func(t termView) bool { return strings.Contains(t.Term, " ") })
 	missing := slices.DeleteFunc(slices.Clone(w.Missing), func(term string) bool { return strings.Contains(term, " ") })
+	v.Missing = missing // of words alone, as they are counted
 	if asked := len(words) + len(missing); asked > 0 {
 		v.Coverage = fmt.Sprintf("%d of %s found", len(words), frame.FormatCount(asked, "word"))
 	}

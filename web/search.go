@@ -46,6 +46,14 @@ type resultsView struct {
 	Services []sideView
 	Classes  []sideView
 	Facets   []facetView
+	// More are the services with more operations that match than a grouped list shows.
+	More []moreView
+}
+
+// moreView leads to the operations of a service that match.
+type moreView struct {
+	Service, Address string
+	Count            int // of those that are not listed
 }
 
 // searchbox is the search field with its labels and links.
@@ -215,7 +223,7 @@ func (p *Pages) findResults(ctx context.Context, text string, number int, as rea
 	}
 	q.Verbatim, q.Safe, q.MinFit = as.exact, as.safe, as.minFit
 	asked := q
-	q.Limit, q.Offset, q.Facets = frame.PerPage, (number-1)*frame.PerPage, facetFields()
+	q.Limit, q.Offset, q.Facets = frame.PerPage, (number-1)*frame.PerPage, append(facetFields(), query.HostKey)
 	r, err := p.answers.Search(ctx, q)
 	if err != nil {
 		return resultsView{}, err
@@ -242,10 +250,31 @@ func (p *Pages) findResults(ctx context.Context, text string, number int, as rea
 	if !r.More {
 		v.Pages.Next = ""
 	}
+	if v.Grouped {
+		v.More = moreOfServices(asked, as, r)
+	}
 	if agentpages.AgentID.MatchString(text) {
 		v.Agent = text
 	}
 	return v, nil
+}
+
+// perService is the number of operations of a service in a grouped list.
+const perService = 3
+
+// moreOfServices returns the services on a page of a grouped list that have more operations which match.
+func moreOfServices(q query.Query, as reading, r index.Result) []moreView {
+	var more []moreView
+	for _, c := range r.Facets[query.HostKey] {
+		at := slices.IndexFunc(r.Hits, func(h index.Hit) bool { return h.Host == c.Value })
+		if at < 0 || c.Operations <= perService {
+			continue
+		}
+		if one, ok := q.Toggled(query.HostKey, c.Value); ok {
+			more = append(more, moreView{cmp.Or(r.Hits[at].Service.Name, c.Value), "/?" + as.queryValues(one.String()).Encode(), c.Operations - perService})
+		}
+	}
+	return more
 }
 
 // noteOf describes how the words were read, if that differs from the text.

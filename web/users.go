@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strings"
 
 	"gazetteer/api/answer"
@@ -16,6 +17,7 @@ type nameUser struct {
 	Word    string // how well it stands, "" where nothing can be said
 	Says    string
 	Since   frame.Moment // when its document was first seen, or fetched last
+	Caution string       // why callers should not rely on the name, "" for no reason
 }
 
 // A nameWarning is something about a name that a person should know before using it.
@@ -58,10 +60,14 @@ func (p *Pages) namespaceUsers(ctx context.Context, s listing, name string) ([]n
 	}
 	var users []nameUser
 	for _, c := range n.Claims {
-		users = append(users, nameUser{
+		user := nameUser{
 			Host: c.Host, Service: cmp.Or(c.Service, c.Host), Word: claimWords[c.Relation],
 			Says: frame.AsSentence(c.Proof), Since: p.MomentOf(c.Since),
-		})
+		}
+		if c.Foreign() {
+			user.Caution = concernWords[c.Relation] + ": " + user.Says
+		}
+		users = append(users, user)
 	}
 	var warnings []nameWarning
 	for _, c := range n.Concerns {
@@ -72,6 +78,20 @@ func (p *Pages) namespaceUsers(ctx context.Context, s listing, name string) ([]n
 		warnings = append(warnings, w)
 	}
 	return users, warnings, nil
+}
+
+// orderByEvidence puts the operations of the services with the best evidence first, as users are ordered,
+// and marks those of services without it.
+func orderByEvidence(hits []hitView, users []nameUser) {
+	place := func(h hitView) int {
+		return slices.IndexFunc(users, func(u nameUser) bool { return u.Host == h.Host })
+	}
+	slices.SortStableFunc(hits, func(a, b hitView) int { return cmp.Compare(uint(place(a)), uint(place(b))) })
+	for i := range hits {
+		if at := place(hits[i]); at >= 0 {
+			hits[i].Caution = cmp.Or(hits[i].Caution, users[at].Caution)
+		}
+	}
 }
 
 // classUsers lists the services that hold a data class, with their descriptions of it.

@@ -374,7 +374,7 @@ func (h *testServer) places() []place {
 		{"rules", "/rules", ".page-rules", "Fetching and recognizing documents"},
 		{"rules-found", "/rules?family=wk", ".rules", "WK"},
 		{"sample", "/validate?sample=broken.json", "main", "json"},
-		{"help", "/help/search", ".tries", "operations now"},
+		{"help", "/help/search", ".tries", "in plain words"},
 		{"agents", "/agents", ".cards", "Concierge"},
 		{"agent-page", "/agents/" + h.agent.AirID, "h1", "Concierge"},
 		{"report-page", "/agents/" + h.agent.AirID + "/report", "main", "Report"},

@@ -16,6 +16,7 @@ import (
 	"gazetteer/api/air"
 	"gazetteer/registry"
 	"gazetteer/registry/admission"
+	"gazetteer/toolhost"
 	"gazetteer/web/frame"
 )
 
@@ -150,13 +151,32 @@ func (p *Pages) listTasks(ctx context.Context) (tasks []task, err error) {
 		}
 	}
 	if p.contracts != nil {
-		changes, err := p.contracts.Changes(ctx)
+		contracts, err := p.contractsTask(ctx)
 		if err != nil {
 			return nil, err
 		}
-		tasks = append(tasks, task{Name: "Contracts", Waiting: frame.FormatCount(len(changes), "change") + " by owners", Urgent: len(changes) > 0, Path: prefix + "contracts"})
+		tasks = append(tasks, contracts)
 	}
 	return tasks, nil
+}
+
+// contractsTask counts the contracts to approve and the changes by owners.
+func (p *Pages) contractsTask(ctx context.Context) (task, error) {
+	changes, err := p.contracts.Changes(ctx)
+	if err != nil {
+		return task{}, err
+	}
+	all, err := p.contracts.ContractStatuses(ctx)
+	proposed := 0
+	for _, c := range all {
+		if c.State == toolhost.Proposed {
+			proposed++
+		}
+	}
+	return task{
+		Name: "Contracts", Waiting: frame.FormatCount(proposed, "contract") + " to approve, " + frame.FormatCount(len(changes), "change") + " by owners",
+		Urgent: proposed+len(changes) > 0, Path: prefix + "contracts",
+	}, err
 }
 
 // admissionTexts explain the modes of admission.
