@@ -169,7 +169,7 @@ func TestKeysOfMovedAgent(t *testing.T) {
 	s.must("changed", "update", "--description", "moved")
 	s.must("agent.key", "rotate")
 	s.must("under way", "recover", "--yes")
-	s.must("called off", "recover", "--withdraw")
+	s.must("withdrawn", "recover", "--withdraw")
 }
 
 // TestRefusedRotationLeavesNoKey checks that the key of an earlier attempt stays, for its

@@ -3,7 +3,9 @@ package agent
 import (
 	"cmp"
 	"crypto/ed25519"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"os"
 	"time"
@@ -61,6 +63,10 @@ func (a *verbs) recoverAgent(c *cobra.Command, server *cli.Client, k *keyring, r
 	ctx := c.Context()
 	path := cmp.Or(r.file, k.recoveryPath())
 	f, err := keyfile.Open(path)
+	if errors.Is(err, fs.ErrNotExist) && !cli.FileExists(keyfile.Next(path)) {
+		return exit.NotFoundf("there is no recovery key in %s: name its file with --recovery. If it is lost, it cannot be replaced: make another agent, "+
+			"and merge this one into it (gazetteer agent merge); if the agent's key is lost or stolen, too, ask the operator of the registry", path)
+	}
 	if err != nil {
 		return keyError(err, path)
 	}
@@ -112,7 +118,7 @@ func (a *verbs) recoverAgent(c *cobra.Command, server *cli.Client, k *keyring, r
 		for _, gone := range []string{keyfile.Next(k.path), keyfile.Next(k.recoveryPath())} {
 			if cli.FileExists(gone) {
 				if err := os.Remove(gone); err != nil {
-					return &exit.Error{Code: exit.Data, Err: fmt.Errorf("the recovery is called off, but %w", err)}
+					return &exit.Error{Code: exit.Data, Err: fmt.Errorf("the recovery is withdrawn, but %w", err)}
 				}
 			}
 		}
@@ -122,7 +128,7 @@ func (a *verbs) recoverAgent(c *cobra.Command, server *cli.Client, k *keyring, r
 	}
 	a.PrintField("agent", airID)
 	if after.Recovery == nil {
-		a.PrintField("recovery", "called off; the key in use stays")
+		a.PrintField("recovery", "withdrawn; the key in use stays")
 		return nil
 	}
 	a.PrintField("recovery", "under way to "+after.Recovery.To)

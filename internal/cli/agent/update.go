@@ -89,7 +89,7 @@ func (a *verbs) updateAgent(c *cobra.Command, server *cli.Client, k *keyring, u 
 	}
 	if u.addRecovery {
 		if keys.Commitment != "" {
-			return exit.Usagef("%s has committed to a recovery key already; only a recovery changes it", airID)
+			return exit.Usagef("%s has committed to a recovery key already; only a recovery changes it. If the recovery key is lost, make another agent and merge this one into it (gazetteer agent merge)", airID)
 		}
 		f, err := keyfile.Open(k.path)
 		if err != nil {
