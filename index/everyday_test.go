@@ -248,10 +248,14 @@ func TestActsOfRequests(t *testing.T) {
 		agis("tickets.test", "REFUND /ticket/{id}: Refunds a ticket", "BUY /ticket: Buys a ticket"),
 		agis("recipes.test", "ADD /recipe: Adds a recipe, for example with milk or eggs"),
 		agis("lists.test", "ADD /shopping-list/{name}: Adds things to a shopping list"),
+		agis("cleaning.test", "ESTIMATE /cleaning: Estimates what the cleaning of a home costs", "BOOK /cleaning: Books a cleaner for a home"),
+		agis("parcels.test", "REPORT /loss: Reports a parcel that is lost", "SEND /parcel: Sends a parcel"),
 		agis("links.test", "UPDATE /short-link: Updates a short link", "CREATE /short-link: Creates a link that is shortened"))...)
 	wantFirst(t, x, map[string]string{
 		"turn off the lights":                           "SWITCH /lights/{room}",
 		"turn off all lights":                           "SWITCH /lights/{room}",
+		"have the home cleaned":                         "BOOK /cleaning",
+		"my parcel says delivered but nothing is here":  "REPORT /loss",
 		"nearest pharmacy":                              "FIND /pharmacies",
 		"nearest pharmacy open now":                     "FIND /pharmacies",
 		"ocr this invoice":                              "CONVERT /ocr/{kind}",

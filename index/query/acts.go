@@ -452,7 +452,11 @@ func parseImperative(words []string) (verb string, wanted effect.Class) {
 	}
 	if first == "have" || first == "get" {
 		if verb := causedVerb(words); verb != "" {
-			return verb, effect.Of(verb)
+			class := effect.Of(verb)
+			if class != effect.End {
+				class |= effect.Commit // somebody is engaged to do it
+			}
+			return verb, class
 		}
 	}
 	u := english.Lookup(first)
