@@ -425,7 +425,7 @@ func TestServicePageShowsState(t *testing.T) {
 	h := engine(t, sample{word: plainWord, hits: 1})
 	text := textOf(parse(t, get(t, h, "/services/ristorante.test").Body.String()))
 	for _, want := range []string{
-		"Error AGIS101 no intent", "Warning AGIS117 mixed case", "write BOOK", "AGIS §4.3 · line 4, column 12 · /endpoints/0/method",
+		"Error AGIS101 No intent", "Warning AGIS117 Mixed case", "Write BOOK", "AGIS §4.3 · line 4, column 12 · /endpoints/0/method",
 		"Not valid, level 0, 1 error, 1 warning, 1 note", "Valid, level 1, no findings", "4.2 KiB", "1 stored version",
 		"date string, in the body, required", "guests integer, in the query, optional",
 		"due in a day", "Consecutive failures2", "It disallows some of the paths", "TLS 1.3, certificate of Some Authority R3 (ECDSA P-256, RSA 2048); it expires in 2 months", "AI Discovery document: Not found (HTTP 404)",
@@ -1048,7 +1048,7 @@ func TestCensusIsInWords(t *testing.T) {
 			t.Errorf("%q stands %d times in %s", want, n, text)
 		}
 	}
-	for _, want := range []string{"AI311 Discovery filters by the 18 categories", "FETCH110 ", "512 to 1,023", "2 to 4 KiB", "128 to 256 KiB", "2 to 3"} {
+	for _, want := range []string{"AI311 The values of category are among the 18 categories", "FETCH110 ", "512 to 1,023", "2 to 4 KiB", "128 to 256 KiB", "2 to 3"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in %s", want, text)
 		}

@@ -196,7 +196,7 @@ func (c *checker) checkMethod(endpoint *protocol.Node, method string) {
 		return // its letter case is the least of it
 	}
 	if strings.ToUpper(method) != method {
-		c.Add("AGIS205", n, "the method "+protocol.Quote(method)+" is not in upper case", "write "+protocol.Quote(strings.ToUpper(method)))
+		c.Add("AGIS205", n, "the method "+protocol.Quote(method)+" is not in uppercase", "write "+protocol.Quote(strings.ToUpper(method)))
 	}
 }
 

@@ -178,7 +178,7 @@ func (c *checker) checkOptionalFields(n *protocol.Node, e Endpoint, tools map[st
 	}
 	if m := n.Member("mcp_tool_name"); m != nil {
 		if !toolName.MatchString(m.Str()) {
-			c.Add("AGIS515", m, "mcp_tool_name is not of lower-case letters, digits and underscores", `write a name such as "book_reservation"`)
+			c.Add("AGIS515", m, "mcp_tool_name does not consist of lowercase letters, digits and underscores", `write a name such as "book_reservation"`)
 		} else if tools[m.Text] {
 			c.Add("AGIS515", m, "the mcp_tool_name "+protocol.Quote(m.Text)+" is used twice", "give each endpoint its own name")
 		}
@@ -198,7 +198,7 @@ func (c *checker) checkImpact(n *protocol.Node, s Semantic) {
 		return
 	}
 	if m.Text != s.ImpactTier {
-		c.Add("AGIS511", m, "impact_tier "+protocol.Quote(m.Text)+" is not in lower case", "write "+s.ImpactTier)
+		c.Add("AGIS511", m, "impact_tier "+protocol.Quote(m.Text)+" is not in lowercase", "write "+s.ImpactTier)
 	}
 	if s.ImpactTier != "irreversible" {
 		return

@@ -88,7 +88,7 @@ func isAGTP(address string) bool {
 func (c *checker) checkAGTP(root *protocol.Node) string {
 	address := c.readName(root, "agtp", "AGIS114", "the AGTP address of the service, for example agtp://service.example.com")
 	if address != "" && !isAGTP(address) {
-		c.Add("AGIS115", root.Member("agtp"), "agtp is not an agtp:// address with a host", "write the whole address, for example agtp://service.example.com")
+		c.Add("AGIS115", root.Member("agtp"), "agtp is not an agtp:// address with a host", "write the absolute URL, for example agtp://service.example.com")
 	}
 	return address
 }

@@ -87,7 +87,7 @@ func (c *checker) summaryRequired(root *protocol.Node) {
 		case field == "agis" && n.Text != "1.0":
 			c.Add("WK102", n, "agis is "+quoteNode(n)+", not \"1.0\"", `write "agis": "1.0"`)
 		case field == "agtp" && !isAGTP(n.Text):
-			c.Add("WK102", n, "agtp is not an agtp:// address with a host", "write the whole address, for example agtp://service.example.com")
+			c.Add("WK102", n, "agtp is not an agtp:// address with a host", "write the absolute URL, for example agtp://service.example.com")
 		}
 	}
 	n := root.Member("methods")
@@ -199,13 +199,13 @@ func (c *checker) summaryLinks(root *protocol.Node) {
 	for _, item := range root.Member("related_services").Elements() {
 		switch {
 		case !isURI(item.Str()):
-			c.Add("WK107", item, "a related service is not an agtp:// or https:// address", "write the whole address, for example agtp://payments.example.com")
+			c.Add("WK107", item, "a related service is not an agtp:// or https:// address", "write the absolute URL, for example agtp://payments.example.com")
 		case !namesDomain(item.Str()):
 			c.Add("WK107", item, "the address of a related service names no domain that can be visited", "name the host by its domain, for example agtp://payments.example.com")
 		}
 	}
 	if n := root.Member("mcp_tools_list"); n != nil && !isURI(n.Str()) {
-		c.Add("WK113", n, "mcp_tools_list is not an agtp:// or https:// address", "write the whole address of the tools list")
+		c.Add("WK113", n, "mcp_tools_list is not an agtp:// or https:// address", "write the absolute URL of the tools list")
 	}
 }
 

@@ -27,7 +27,7 @@ func (c *checker) checkVocabulary(root *protocol.Node, endpoints []*protocol.Nod
 		c.Add("AGIS705", placeOfAbsence(n.Member("domain"), n), "domain is missing", "name the field of business, for example hospitality")
 	}
 	if m := n.Member("namespace"); m != nil && !namespaceForm.MatchString(m.Str()) {
-		c.Add("AGIS706", m, "namespace is not a short lower-case token", "use letters, digits and hyphens, for example acme-reservations")
+		c.Add("AGIS706", m, "namespace is not one short word of lowercase letters", "use letters, digits and hyphens, for example acme-reservations")
 	}
 	c.checkDeclaredVerbs(n, root, endpoints)
 }

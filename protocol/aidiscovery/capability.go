@@ -286,7 +286,7 @@ func (c *checker) readMethod(parent *protocol.Node) string {
 	if near := english.NearName(strings.TrimSpace(n.Text), methods); near != "" && strings.EqualFold(strings.TrimSpace(n.Text)[:1], near[:1]) {
 		meant = "did you mean " + near + "? "
 	}
-	c.Add("AI418", n, "the method "+protocol.Quote(n.Text)+" is not one of the five of the draft", meant+help)
+	c.Add("AI418", n, "the method "+protocol.Quote(n.Text)+" is not one of the five methods of the draft", meant+help)
 	return n.Text
 }
 

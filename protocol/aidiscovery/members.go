@@ -100,7 +100,7 @@ func (c *checker) readURI(parent *protocol.Node, name, code string) string {
 		return ""
 	}
 	if !absoluteURI(n.Str()) {
-		c.Add(code, n, name+" is not an absolute URI", "write the whole address, beginning with https://")
+		c.Add(code, n, name+" is not an absolute URI", "write the absolute URL, beginning with https://")
 	}
 	return n.Str()
 }

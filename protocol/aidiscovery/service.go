@@ -86,7 +86,7 @@ func (c *checker) readCategory(n *protocol.Node) []string {
 		if seen[item.Text] {
 			c.Add("AI310", item, "the category "+protocol.Quote(item.Text)+" is listed twice", "remove one of them")
 		} else if !slices.Contains(categories, item.Text) {
-			c.Add("AI311", item, "the category "+protocol.Quote(item.Text)+" is not one of the 18 of the draft and is ignored for filtering", english.DidYouMean(item.Text, categories)+"use one of: "+strings.Join(categories, ", "))
+			c.Add("AI311", item, "the category "+protocol.Quote(item.Text)+" is not one of the 18 categories of the draft; readers may ignore it", english.DidYouMean(item.Text, categories)+"use one of: "+strings.Join(categories, ", "))
 		}
 		seen[item.Text] = true
 	}

@@ -79,6 +79,8 @@ func New(o Options) *Frame {
 	f.shared = template.Must(template.New("").Funcs(template.FuncMap{
 		"text":      breakable,
 		"clip":      clipEscaped,
+		"members":   markMembers,
+		"finding":   markSentence,
 		"path":      clipPath,
 		"code":      clipCode,
 		"line":      formatSourceLine,

@@ -120,8 +120,8 @@ func checkNamespace(s string) *Problem {
 		return nil
 	}
 	p := newProblem(http.StatusBadRequest, "AGIS706", "The namespace has no readable form",
-		NamespaceHeader+" "+protocol.Quote(s)+" is not a short lower-case token",
-		"use small letters, digits and hyphens, beginning with a letter, for example acme-reservations").inHeader(NamespaceHeader)
+		NamespaceHeader+" "+protocol.Quote(s)+" is not one short word of lowercase letters",
+		"use lowercase letters, digits and hyphens, beginning with a letter, for example acme-reservations").inHeader(NamespaceHeader)
 	p.Section = "AGIS §8.2(d), §10.1"
 	return p
 }

@@ -1,0 +1,80 @@
+package frame
+
+import (
+	"html/template"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A text about a document names its members without marks, because the command line and the API have
+// the same text: "returns is missing". A page sets them in the font of code.
+
+// memberNames are members whose names are no words of English.
+var memberNames = []string{"aiendpoint", "agis", "agtp", "auth", "meta", "params", "negotiable"}
+
+// wordMembers are members whose names are also words of English: they are members where a text begins
+// with them in lower case, or where another member follows after a dot.
+var wordMembers = []string{
+	"actor", "capabilities", "capability", "category", "changelog", "class", "description", "domain", "endpoint", "endpoints", "errors",
+	"id", "input", "intent", "language", "method", "methods", "name", "namespace", "outcome", "output", "path", "returns", "schemas",
+	"sensitivity", "service", "status", "version", "vocabulary",
+}
+
+// memberWord matches the words of a text, with names such as last_updated and auth.docs as one word.
+var memberWord = regexp.MustCompile(`/\.well-known/[a-z.]*[a-z]|[A-Za-z][A-Za-z0-9]*(?:[_.][A-Za-z0-9]+)*`)
+
+// markMembers returns the first n characters of a text about a document as HTML, with the names of
+// members in the font of code.
+func markMembers(n int, text string) template.HTML {
+	text = clipWords(n, text)
+	var b strings.Builder
+	for i, part := range strings.Split(text, `"`) {
+		if i > 0 {
+			b.WriteByte('"')
+		}
+		if i%2 == 1 { // quoted from the document
+			b.WriteString(string(breakable(part)))
+			continue
+		}
+		end := 0
+		for _, at := range memberWord.FindAllStringIndex(part, -1) {
+			if word := part[at[0]:at[1]]; isMember(word, i == 0 && at[0] == 0) {
+				b.WriteString(string(breakable(part[end:at[0]])))
+				b.WriteString("<code>" + string(breakable(word)) + "</code>")
+				end = at[1]
+			}
+		}
+		b.WriteString(string(breakable(part[end:])))
+	}
+	return template.HTML(b.String())
+}
+
+// isMember reports whether a word of a text is the name of a member or a discovery path. first says
+// that the text begins with it.
+func isMember(word string, first bool) bool {
+	if strings.HasPrefix(word, "/.well-known/") || strings.Contains(word, "_") || slices.Contains(memberNames, word) {
+		return true
+	}
+	parent, _, dotted := strings.Cut(word, ".")
+	if dotted {
+		return slices.Contains(memberNames, parent) || slices.Contains(wordMembers, parent)
+	}
+	return first && slices.Contains(wordMembers, word)
+}
+
+// markSentence is markMembers for a finding or its help: the text becomes a sentence, unless it begins
+// with the name of a member.
+func markSentence(n int, text string) template.HTML {
+	text = strings.TrimSpace(text)
+	if at := memberWord.FindStringIndex(text); at != nil && at[0] == 0 && isMember(text[:at[1]], true) {
+		return markMembers(n, text)
+	}
+	first, size := utf8.DecodeRuneInString(text)
+	if size == 0 {
+		return ""
+	}
+	return markMembers(n, string(unicode.ToUpper(first))+text[size:])
+}
