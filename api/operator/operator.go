@@ -114,7 +114,7 @@ func (a *Operator) streamCrawlResults(ctx huma.Context, hosts []string) {
 		return nil
 	})
 	if err != nil {
-		if !errors.Is(err, context.Canceled) {
+		if !errors.Is(err, context.Canceled) && !errors.Is(err, crawler.ErrStopped) {
 			a.Log.Error("crawl for the socket ended early", "error", err)
 		}
 		// The answer has begun, so only a closed connection shows that it is incomplete.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -61,13 +62,22 @@ func newServer(t *testing.T, o operator.Options) *server {
 	c, err := crawler.New(crawler.Options{Store: s.store})
 	must(err)
 	s.crawler = c
-	mux, err := route.New(route.Options{Answers: &answer.Answers{Store: s.store, Index: operations, Blocks: c, Crawler: c}, Version: "test"})
+	mux, err := route.New(route.Options{Answers: &answer.Answers{Store: s.store, Index: operations, Blocks: c, Crawler: c}, Version: "test",
+		Log: slog.New(slog.NewTextHandler(errorLines{t}, &slog.HandlerOptions{Level: slog.LevelError}))})
 	must(err)
 	operator.New(mux, o).Declare(mux.Describe(mux.Operator, "test", "", ""))
 	listener := httptest.NewServer(mux.OperatorHandler())
 	t.Cleanup(listener.Close)
 	s.base = listener.URL
 	return s
+}
+
+// errorLines is a log whose lines fail the test.
+type errorLines struct{ t *testing.T }
+
+func (l errorLines) Write(line []byte) (int, error) {
+	l.t.Errorf("an error line: %s", line)
+	return len(line), nil
 }
 
 // send sends a request and returns the body of an answer with the status.
@@ -258,6 +268,22 @@ func TestCrawl(t *testing.T) {
 		t.Errorf("%q were added", <-added)
 	}
 	newServer(t, operator.Options{}).send("POST", "/admin/crawl", `{"hosts": ["a.example"]}`, 503)
+}
+
+// A crawl that the end of the server cuts short has no complete answer, and is no failure of the server.
+func TestCrawlAtTheEndOfTheServer(t *testing.T) {
+	s := newServer(t, operator.Options{
+		Add:   func(context.Context, ...string) error { return nil },
+		Crawl: func(context.Context, []string, func(crawler.Result) error) error { return crawler.ErrStopped },
+	})
+	response, err := http.Post(s.base+"/admin/crawl", "application/json", strings.NewReader(`{"hosts": ["a.example"]}`))
+	if err == nil {
+		_, err = io.ReadAll(response.Body)
+		response.Body.Close()
+	}
+	if err == nil {
+		t.Error("the answer looks complete")
+	}
 }
 
 // A compaction keeps deletions for as long as the request says.
