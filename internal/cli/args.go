@@ -205,8 +205,15 @@ func FlagError(c *cobra.Command, err error) error {
 		if question := nearest.Question(name, names); question != "" && len(name) > 1 {
 			return UsageError(c, "there is no flag --%s: %s", name, strings.NewReplacer("mean ", "mean --", " or ", " or --").Replace(question))
 		}
+		similar := findSimilarFlags(name, names)
 		if letters := unknown.GetSpecifiedShortnames(); letters != "" {
+			if letters == name && similar != "" {
+				return UsageError(c, "there is no flag -%s: did you mean %s? A word that begins with - goes after --: %s -- -%s", name, similar, c.CommandPath(), letters)
+			}
 			return UsageError(c, "there is no flag -%s; a word that begins with - goes after --: %s -- -%s", name, c.CommandPath(), letters)
+		}
+		if similar != "" {
+			return UsageError(c, "there is no flag --%s: did you mean %s?", name, similar)
 		}
 		if sibling := siblingWithFlag(c, name); sibling != nil {
 			return UsageError(c, "there is no flag --%s here: %s has it", name, sibling.CommandPath())
@@ -214,6 +221,23 @@ func FlagError(c *cobra.Command, err error) error {
 		return UsageError(c, "there is no flag --%s", name)
 	}
 	return UsageError(c, "%v", err)
+}
+
+// findSimilarFlags returns the flags that another form of a name may mean: the long ones that begin with
+// a single letter, or the one of which the name is another number, as capabilities is of capability.
+// "" if there are none, or too many.
+func findSimilarFlags(name string, flags []string) string {
+	const most = 3
+	var found []string
+	for _, flag := range flags {
+		if len(name) == 1 && strings.HasPrefix(flag, name) || len(flag) >= 5 && strings.HasPrefix(name, flag[:len(flag)-1]) {
+			found = append(found, "--"+flag)
+		}
+	}
+	if len(found) > most {
+		return ""
+	}
+	return strings.Join(found, " or ")
 }
 
 // siblingWithFlag returns the first command beside c that has a flag of its own with this name, or

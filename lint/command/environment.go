@@ -14,6 +14,7 @@ import (
 
 	"gazetteer/document"
 	"gazetteer/fetch"
+	"gazetteer/internal/nearest"
 	"gazetteer/lint/format"
 )
 
@@ -56,6 +57,14 @@ func UsageErrors(root *cobra.Command) {
 		}
 		return nil
 	}
+}
+
+// suggest returns a question for the names that are similar to a word, with a space after it; "" if none is.
+func suggest(word string, names []string) string {
+	if question := nearest.Question(word, names); question != "" {
+		return question + " "
+	}
+	return ""
 }
 
 // helpWidth is the number of columns of the longest line that describes a flag.

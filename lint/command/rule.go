@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"gazetteer/internal/nearest"
 	"gazetteer/lint"
 	"gazetteer/lint/format"
 	"gazetteer/protocol"
@@ -28,7 +29,23 @@ func (v *validateRun) explainRule(code string) error {
 			return v.listRules(rules)
 		}
 	}
+	if strings.EqualFold(code, "a2a") && v.Program == "gazetteer" {
+		return usageErrorf("the rules of A2A are not among those of documents: gazetteer envelope check FILE judges an envelope, and names the rule that it breaks")
+	}
+	if question := nearest.Question(strings.ToLower(code), ruleWords()); question != "" {
+		return usageErrorf("no rule has the code or the word %s: %s\nall rules: %s validate --rule all", code, question, v.Program)
+	}
 	return usageErrorf("no rule has the code or the word %s; codes look like AI418, AGIS302 or WK104\nthose of one draft: %s validate --rule AI, AGIS or WK; all of them: --rule all", code, v.Program)
+}
+
+// ruleWords returns the words of the names of all rules.
+func ruleWords() []string {
+	var words []string
+	for _, r := range lint.Rules() {
+		words = append(words, strings.Split(r.Slug, "-")...)
+	}
+	slices.Sort(words)
+	return slices.Compact(words)
 }
 
 // listRules prints a line for each of some rules.

@@ -75,7 +75,7 @@ type validateRun struct {
 
 func (v *validateRun) runValidate(ctx context.Context, args []string) error {
 	if !slices.Contains(format.Names(), v.format) {
-		return usageErrorf("--format %s: the formats are %s", v.format, strings.Join(format.Names(), ", "))
+		return usageErrorf("--format %s: %sthe formats are %s", v.format, suggest(v.format, format.Names()), strings.Join(format.Names(), ", "))
 	}
 	if v.rule != "" {
 		if len(args) > 0 {

@@ -11,6 +11,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -301,7 +302,7 @@ func (v *verbs) callTool(ctx context.Context, name string, f *callFlags) error {
 		if failed, ok := errors.AsType[*callError](err); ok {
 			token, _ := failed.err.Details["confirmation"].(string)
 			if token == "" {
-				return s.suggestTool(ctx, name, failed)
+				return v.suggestTool(ctx, s, name, failed)
 			}
 			if !f.yes {
 				return exit.Usagef("%s cannot be undone: --yes confirms the call", name)
@@ -313,8 +314,9 @@ func (v *verbs) callTool(ctx context.Context, name string, f *callFlags) error {
 	})
 }
 
-// suggestTool adds similar tools to the error of a call of an unknown one.
-func (s *session) suggestTool(ctx context.Context, name string, failed *callError) error {
+// suggestTool adds similar tools to the error of a call of an unknown one: those that may be called now,
+// and for the operator also the other contracts.
+func (v *verbs) suggestTool(ctx context.Context, s *session, name string, failed *callError) error {
 	if failed.err.Code != altar.ToolNotFound {
 		return failed
 	}
@@ -326,6 +328,16 @@ func (s *session) suggestTool(ctx context.Context, name string, failed *callErro
 	for _, t := range tools {
 		names = append(names, t.Name)
 	}
+	if v.Server == "" {
+		var list api.ContractList
+		if _, err := s.server.GetJSON(ctx, "/admin/altar/contracts", &list); err == nil {
+			for _, c := range list.Contracts {
+				names = append(names, c.Name)
+			}
+		}
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
 	failed.question = nearest.Question(name, names)
 	return failed
 }

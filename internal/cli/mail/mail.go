@@ -95,7 +95,7 @@ func explainMailbox(err error) error {
 
 // parsePrice reads "12.50 EUR" or "12.50EUR". It assumes two decimals for every currency.
 func parsePrice(text string) (a2a.Money, error) {
-	bad := exit.Usagef("price %q: want an amount and a currency, such as 12.50EUR", text)
+	bad := exit.Usagef("price %q: want an amount and the three letters of a currency (ISO 4217), such as 12.50EUR", text)
 	text = strings.ReplaceAll(text, " ", "")
 	if len(text) < 4 {
 		return a2a.Money{}, bad
