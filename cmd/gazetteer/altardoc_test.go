@@ -258,7 +258,7 @@ func (s *pageShell) runToolHelp() {
 			}
 		}
 	}
-	wants := []string{"upload", `{"sum":3}`, `{"sum":3}`, `{"sum":3}`, "8", `"tags"`}
+	wants := []string{"upload", `{"sum":3}`, "upload", `{"sum":3}`, "8", `"tags"`}
 	if len(commands) != len(wants) {
 		s.t.Fatalf("the help texts have %d commands, want %d: %q", len(commands), len(wants), commands)
 	}
