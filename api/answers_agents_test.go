@@ -42,7 +42,7 @@ func TestPagesOfAgentsAndLog(t *testing.T) {
 	if _, _, err := a.FindAgents(ctx, directory.Query{}, ""); !errors.Is(err, answer.ErrNoDirectory) {
 		t.Errorf("without a directory: %v", err)
 	}
-	if _, err := a.LogStatus(ctx); !errors.Is(err, answer.ErrNoLog) {
+	if _, err := a.LogStatus(ctx, 0); !errors.Is(err, answer.ErrNoLog) {
 		t.Errorf("without a log: %v", err)
 	}
 	key, err := checkpoint.OpenKey(filepath.Join(t.TempDir(), "key"), "gazetteer.test/log")
@@ -103,7 +103,7 @@ func TestPagesOfAgentsAndLog(t *testing.T) {
 	if err := a.Log.WaitFor(ctx, s.Head().Seq); err != nil {
 		t.Fatal(err)
 	}
-	standing, err := a.LogStatus(ctx)
+	standing, err := a.LogStatus(ctx, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -180,6 +180,21 @@ func (h *testServer) checkLists(t *testing.T) {
 	if directory := textOf(parse(t, h.page(t, "/data-classes"))); strings.Contains(directory, "service, ") {
 		t.Error("the list of data classes counts all operations of their holders")
 	}
+	if changes := h.page(t, "/changes"); !strings.Contains(changes, "locanda.test") || strings.Contains(changes, "days ago") {
+		t.Error("the changes do not begin with the newest one")
+	}
+	if diff := h.page(t, h.diff); !strings.Contains(diff, "<del") {
+		t.Errorf("the versions of locanda.test do not differ: %s", diff)
+	}
+	log := h.page(t, "/log")
+	older := regexp.MustCompile(`href="(/log\?before=[0-9]+)#newest"`).FindStringSubmatch(log)
+	if older == nil {
+		t.Fatal("the log does not lead to its older leaves")
+	}
+	leaf := regexp.MustCompile(`/log/proof\?index=([0-9]+)"`)
+	if first, next := leaf.FindAllStringSubmatch(log, -1), leaf.FindAllStringSubmatch(h.page(t, older[1]), -1); len(next) == 0 || slices.ContainsFunc(first, func(m []string) bool { return m[1] == next[0][1] }) {
+		t.Errorf("the older leaves begin with %q", next)
+	}
 	operator, err := http.Get(h.operator + "/admin/")
 	must(t, err)
 	defer operator.Body.Close()

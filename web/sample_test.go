@@ -433,7 +433,7 @@ func (s sample) ReportByID(_ context.Context, id string) (admission.Report, erro
 	return p, s.err
 }
 
-func (s sample) LogStatus(context.Context) (answer.LogStatus, error) {
+func (s sample) LogStatus(context.Context, int64) (answer.LogStatus, error) {
 	if s.hits == 0 {
 		return answer.LogStatus{}, cmp.Or(s.err, answer.ErrNoLog)
 	}

@@ -620,10 +620,10 @@ func openTestServer(t *testing.T, hosts ...string) *testServer {
 			}
 		})
 	}
+	h := &testServer{}
+	h.storeEarlierVersion(t, s) // before the crawl, so that feed and log have it in the order of time
 	crawlSome(t, s, hosts)
 
-	h := &testServer{}
-	h.storeEarlierVersion(t, s)
 	old, next := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{1}, ed25519.SeedSize)), ed25519.NewKeyFromSeed(bytes.Repeat([]byte{2}, ed25519.SeedSize))
 	h.registry = r
 	made, _, err := r.Register(ctx, registry.Registration{
@@ -659,10 +659,10 @@ func openTestServer(t *testing.T, hosts ...string) *testServer {
 	must(t, err)
 	status := func() api.ServerStatus {
 		v := routes.ServerStatus()
-		v.Relay = &relay.Status{Metrics: relay.Metrics{Accepted: 1234, Acknowledged: 1200, Refused: map[string]uint64{"replay": 7, "unknown_recipient": 2}}, Waiting: 34, WaitingBytes: 68_000, Inboxes: 3, Oldest: time.Now().Add(-2 * time.Hour)}
+		v.Relay = &relay.Status{Metrics: relay.Metrics{Accepted: 1234, Pulled: 1210, Acknowledged: 1200, Refused: map[string]uint64{"replay": 7, "unknown_recipient": 2}}, Waiting: 34, WaitingBytes: 68_000, Inboxes: 3, Oldest: time.Now().Add(-2 * time.Hour)}
 		return v
 	}
-	pages := web.New(answers, x, web.Options{Standing: status, Registry: routes.RegistryStatus, Contracts: tools, Links: []frame.Link{{Text: "Docs", Address: "/docs"}, {Text: "MCP", Address: "/mcp"}}, Bot: crawlerpages.Bot{
+	pages := web.New(answers, x, web.Options{PublicURL: "https://gazetteer.test", Standing: status, Registry: routes.RegistryStatus, Contracts: tools, Links: []frame.Link{{Text: "Docs", Address: "/docs"}, {Text: "MCP", Address: "/mcp"}}, Bot: crawlerpages.Bot{
 		UserAgent: "Gazetteer/0.1 (+https://gazetteer.test/bot)", Contact: "https://gazetteer.test/contact", Addresses: []string{"192.0.2.7"},
 		HostInterval: time.Second, DomainInterval: 2 * time.Second,
 	}})
@@ -709,13 +709,15 @@ func crawlSome(t *testing.T, s *boltstore.Store, some []string) {
 			t.Errorf("crawl: %v", err)
 		}
 	})
-	hosts := []string{"hostile.test", "locanda.test"}
+	var hosts []string
 	for _, h := range internet.Hosts() {
 		if h.Seed && !slices.Contains(slices.Collect(maps.Values(h.Expect)), "timeout") && (some == nil || slices.Contains(some, h.Name)) {
 			hosts = append(hosts, h.Name)
 		}
 	}
-	must(t, c.Crawl(ctx, hosts, func(crawler.Result) error { return nil }))
+	for _, visited := range [][]string{hosts, {"hostile.test", "locanda.test"}} { // our own are the newest
+		must(t, c.Crawl(ctx, visited, func(crawler.Result) error { return nil }))
+	}
 }
 
 // storeEarlierVersion stores a version of the document of locanda.test as if it had been found a

@@ -134,7 +134,7 @@ type LogStatus struct {
 	Root   string // of the tree, in base64
 	// Signed is the newest checkpoint as it was signed, "" before the first.
 	Signed string
-	// Newest are the newest leaves, newest first.
+	// Newest are the newest leaves that were asked for, newest first.
 	Newest []LogLeaf
 	// Growth are points in time with the size of the log, oldest first.
 	Growth []GrowthPoint
@@ -163,8 +163,9 @@ const (
 	growthPoints = 24
 )
 
-// LogStatus returns the state of the transparency log. The error is [ErrNoLog] without one.
-func (a *Answers) LogStatus(ctx context.Context) (LogStatus, error) {
+// LogStatus returns the state of the transparency log, with the newest leaves below the index before, or
+// of all if it is 0. The error is [ErrNoLog] without a log.
+func (a *Answers) LogStatus(ctx context.Context, before int64) (LogStatus, error) {
 	if a.Log == nil {
 		return LogStatus{}, ErrNoLog
 	}
@@ -178,7 +179,11 @@ func (a *Answers) LogStatus(ctx context.Context) (LogStatus, error) {
 		return s, err
 	}
 	s.Signed, s.Root = string(signed), head.Hash.String()
-	for i := head.N - 1; i >= max(0, head.N-newestLeaves); i-- {
+	end := head.N
+	if before > 0 {
+		end = min(before, head.N)
+	}
+	for i := end - 1; i >= max(0, end-newestLeaves); i-- {
 		leaf, err := a.readLeaf(ctx, i)
 		if err != nil {
 			return s, err

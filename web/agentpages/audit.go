@@ -2,6 +2,8 @@ package agentpages
 
 import (
 	"errors"
+	"fmt"
+	"strconv"
 	"strings"
 
 	"gazetteer/api/answer"
@@ -22,6 +24,8 @@ type logView struct {
 	Signed  string
 	Where   string // the address of the log, for commands
 	Newest  []leafView
+	Older   int64 // the index below which the next leaves are, 0 for none
+	Below   bool  // the leaves are not the newest ones
 	Growth  *plot.Plot
 }
 
@@ -36,7 +40,15 @@ type leafView struct {
 
 // logPage shows the present state of the transparency log, its growth, and how to verify it.
 func (p *Pages) logPage(c *gin.Context) (frame.WebPage, error) {
-	s, err := p.answers.LogStatus(c.Request.Context())
+	before := int64(0)
+	if text := c.Query("before"); text != "" {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || n < 1 {
+			return frame.WebPage{}, frame.BadRequest(fmt.Sprintf("There is no leaf %q", frame.ClipPlain(30, text)), "The number of a leaf is 1 or more.")
+		}
+		before = n
+	}
+	s, err := p.answers.LogStatus(c.Request.Context(), before)
 	if errors.Is(err, answer.ErrNoLog) {
 		return frame.WebPage{Name: "log", Title: "Transparency log", Body: logView{Without: true}}, nil
 	}
@@ -47,7 +59,9 @@ func (p *Pages) logPage(c *gin.Context) (frame.WebPage, error) {
 	v.Where = p.BaseAddress + "/log"
 	for _, l := range s.Newest {
 		v.Newest = append(v.Newest, p.leafViewOf(l))
+		v.Older = l.Index
 	}
+	v.Below = before > 0
 	return frame.WebPage{Name: "log", Title: "Transparency log", Body: v}, nil
 }
 

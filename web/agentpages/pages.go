@@ -37,8 +37,8 @@ type Answers interface {
 	Report(ctx context.Context, airID string, q admission.ReportRequest) (admission.Report, error)
 	// ReportByID returns the public part of a report.
 	ReportByID(ctx context.Context, id string) (admission.Report, error)
-	// LogStatus describes the transparency log.
-	LogStatus(ctx context.Context) (answer.LogStatus, error)
+	// LogStatus describes the transparency log, with the newest leaves below an index, or of all.
+	LogStatus(ctx context.Context, before int64) (answer.LogStatus, error)
 }
 
 //go:embed templates/*.html
