@@ -216,7 +216,7 @@ func TestUnchangedLinesAreFolded(t *testing.T) {
 		t.Fatalf("%d versions", len(versions))
 	}
 	before := textOf(versions[0])
-	for line, want := range map[string]bool{"member-36:": false, "member-37:": true, "member-40: old": true, "member-43:": true, "member-44:": false, "member-75:": false, "member-78:": true, "member-82:": true, "member-99:": false, "37 lines as in the later version": true} {
+	for line, want := range map[string]bool{"member-36:": false, "member-37:": true, "member-40: old": true, "member-43:": true, "member-44:": false, "member-75:": false, "member-78:": true, "member-82:": true, "member-99:": false, "37 unchanged lines": true} {
 		if strings.Contains(before, line) != want {
 			t.Errorf("earlier version: %q is shown: %v", line, !want)
 		}
@@ -487,9 +487,9 @@ func TestAgentPageMarksClaims(t *testing.T) {
 	for _, want := range []string{
 		airID, "@alice", "did:wba:gazetteer.test:agents:" + airID, "https://relay.test/inbox/alice", "z6MkpTHR8",
 		"of 1,000, grade BB, self-declared", "It is a claim", "Provenance600", "Claimed The agent's own statement, not verified.",
-		"Creator nameRistorante", "Missing Not shown, or not enough yet.", "Attestationsnone by an agent of a domain", "in use, first seen 2 days ago", "in use from 2 months ago until 2 days ago, then replaced by rotation",
+		"Creator nameRistorante", "Missing Not shown, or not enough yet.", "Attestationsnone by an agent with a proved domain", "in use, first seen 2 days ago", "in use from 2 months ago until 2 days ago, then replaced by rotation",
 		"possession: shown by a signed statement", "Requested an hour ago for the key z6Mk", "takes effect in 2 days", "hotel.test claimed, not proved yet",
-		"AskedTXT _gazetteer.ristorante.test at 192.0.2.53:53", "Gotanother line", "Problemno value names the agent", "looked at a minute ago no request was sent",
+		"AskedTXT _gazetteer.ristorante.test at 192.0.2.53:53", "Gotanother line", "Problemno value names the agent", "last checked a minute ago no request was sent",
 		"gazetteer send alice --offer \"…\" --seal or over HTTP", "names this agent", "the current key, and no other", "it answered 400 to an empty envelope, an hour ago",
 		"1 active attestation about Alice", "safety review Concierge", "revoked a minute ago", "it closes a ring", "Key rotated", "Changed: endpoints and documentation",
 	} {
@@ -514,7 +514,7 @@ func TestAgentPageMarksClaims(t *testing.T) {
 			t.Errorf("of the evidence, only %q is in the letters of code", codes)
 		}
 	}
-	if n := strings.Count(text, "What a fake of this evidence costs"); n != 1 || strings.Contains(text, "the source · looked at") {
+	if n := strings.Count(text, "What it costs to forge this evidence"); n != 1 || strings.Contains(text, "the source · checked at") {
 		t.Errorf("the costs of fakes stand there %d times", n)
 	}
 	for _, pre := range elements(page, "pre") {

@@ -278,7 +278,7 @@ func (h *testServer) walk(t *testing.T, tab *tab) {
 	tab.follow(`a[href$="/report"]`)
 	tab.judge("report")
 	tab.send("#text", "it writes to everybody")
-	tab.sees("main", "It waits for the operator.")
+	tab.sees("main", "The operator has not reviewed it yet.")
 	tab.judge("reported")
 	h.dismiss(t) // the next walk reports it again
 	tab.open("/log")

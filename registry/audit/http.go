@@ -19,7 +19,7 @@ import (
 // that do not compute proofs. The caller has stripped a prefix from the path.
 //
 //	GET /checkpoint                     the newest signed checkpoint
-//	GET /key                            the public key; trust one that you have from elsewhere more
+//	GET /key                            the public key; prefer a copy from another source
 //	GET /tile/{level}/{n}[.p/{width}]   hashes
 //	GET /tile/entries/{n}[.p/{width}]   leaves; an erased one has length 0
 //	GET /entries?key=K[&limit=N]        the leaves of a record and of those below it, newest first

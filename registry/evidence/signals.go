@@ -145,7 +145,7 @@ func (e *Collector) attestationSignal(ctx context.Context, a registry.Agent) (Si
 	s.Holds = len(roots) > 0
 	switch len(roots) {
 	case 0:
-		s.What = "none by an agent of a domain"
+		s.What = "none by an agent with a proved domain"
 	case 1:
 		s.What = "by agents of 1 domain"
 	default:

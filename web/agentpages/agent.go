@@ -236,7 +236,7 @@ const missing = "missing"
 // grades order the evidence, the strongest first.
 var grades = []evidenceGroup{
 	{Grade: registry.Proved, Word: "Proved", Means: "This registry has seen the proof, and anyone can check it."},
-	{Grade: registry.Observed, Word: "Observed", Means: "This registry saw it when it looked."},
+	{Grade: registry.Observed, Word: "Observed", Means: "This registry observed it at its last check."},
 	{Grade: registry.Claimed, Word: "Claimed", Means: "The agent's own statement, not verified."},
 	{Grade: missing, Word: "Missing", Means: "Not shown, or not enough yet."},
 }

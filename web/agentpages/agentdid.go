@@ -44,7 +44,7 @@ func (p *Pages) didChecks(d answer.AgentDetails) []didCheck {
 			whole = err.Error()
 		}
 	}
-	rule("The whole", frame.FormatCount(len(text), "byte"), err == nil, "as the draft has it (A2A §3.3)", "not as the draft has it: "+whole)
+	rule("Whole document", frame.FormatCount(len(text), "byte"), err == nil, "valid (A2A §3.3)", "not valid (A2A §3.3): "+whole)
 	web, err := did.ParseWeb(doc.ID)
 	airID, _ := web.AirID()
 	rule("id", doc.ID, err == nil && airID == d.Agent.AirID, "names this agent", "names another agent")
@@ -57,7 +57,7 @@ func (p *Pages) didChecks(d answer.AgentDetails) []didCheck {
 		case seen:
 			add("alsoKnownAs", other, "claim", "claimed: "+creator.Detail, "#evidence")
 		default:
-			add("alsoKnownAs", other, "claim", "claimed, not looked at", "#evidence")
+			add("alsoKnownAs", other, "claim", "claimed, not checked", "#evidence")
 		}
 	}
 	current := doc.ID + did.KeyFragment
@@ -65,7 +65,7 @@ func (p *Pages) didChecks(d answer.AgentDetails) []didCheck {
 		field := "verificationMethod " + strings.TrimPrefix(m.ID, doc.ID)
 		switch {
 		case m.ID != current:
-			add(field, m.PublicKeyMultibase, "good", "retired on "+dateOf(m.Revoked)+"; signs nothing any more", "#keys")
+			add(field, m.PublicKeyMultibase, "good", "retired on "+dateOf(m.Revoked)+"; no longer signs", "#keys")
 		case d.Agent.KeyProof != "":
 			add(field, m.PublicKeyMultibase, "good", "possession "+proofWords[d.Agent.KeyProof], entryLink(d, keyEntry(d, d.Agent.PublicKey)))
 		default:
@@ -86,10 +86,10 @@ func (p *Pages) serviceChecks(d answer.AgentDetails) []didCheck {
 	var rows []didCheck
 	inbox, seen := signalOf(d, registry.SignalInbox)
 	for _, s := range d.DID.Service {
-		row := didCheck{Field: "service " + s.Type, Value: s.ServiceEndpoint, State: "claim", Word: "claimed, not looked at", Link: entryLink(d, newestEntry(d, "service_endpoints"))}
+		row := didCheck{Field: "service " + s.Type, Value: s.ServiceEndpoint, State: "claim", Word: "claimed, not checked", Link: entryLink(d, newestEntry(d, "service_endpoints"))}
 		switch {
 		case s.Type == did.TypeTrustScore:
-			row.State, row.Word, row.Link = "good", "this registry's own; what it answers is computed from claims", "#trust"
+			row.State, row.Word, row.Link = "good", "this registry's own endpoint; its answer is computed from claims", "#trust"
 		case s.Type != did.TypeInbox || s.ServiceEndpoint != d.DID.Inbox() || !seen:
 		case inbox.Holds:
 			row.State, row.Word, row.Link = "good", inbox.Detail+", "+p.MomentOf(inbox.Date).Ago, "#evidence"

@@ -48,7 +48,7 @@ var reasonWords = []reasonView{
 
 // settledWords say how a report was settled.
 var settledWords = map[string]string{
-	admission.ReportDismissed: "The operator has looked at it and does nothing.",
+	admission.ReportDismissed: "The operator has reviewed it and takes no action.",
 	admission.ReportSuspended: "The operator has suspended the agent.",
 	admission.ReportDeleted:   "The operator has deleted the agent.",
 }
@@ -150,9 +150,9 @@ func (p *Pages) reportPage(c *gin.Context) (frame.WebPage, error) {
 	case !found.Settled.IsZero():
 		v.State = settledWords[found.Outcome]
 	case found.Overdue(p.Now()):
-		v.State = "It waits for the operator, longer than it should."
+		v.State = "The operator has not reviewed it yet; the review is overdue."
 	default:
-		v.State = "It waits for the operator."
+		v.State = "The operator has not reviewed it yet."
 	}
 	return reportPage(http.StatusOK, v), nil
 }

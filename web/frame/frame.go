@@ -81,6 +81,7 @@ func New(o Options) *Frame {
 		"clip":      clipEscaped,
 		"members":   markMembers,
 		"finding":   markSentence,
+		"advice":    markAdvice,
 		"path":      clipPath,
 		"code":      clipCode,
 		"line":      formatSourceLine,

@@ -28,7 +28,10 @@ var memberWord = regexp.MustCompile(`/\.well-known/[a-z.]*[a-z]|[A-Za-z][A-Za-z0
 
 // markMembers returns the first n characters of a text about a document as HTML, with the names of
 // members in the font of code.
-func markMembers(n int, text string) template.HTML {
+func markMembers(n int, text string) template.HTML { return markNames(n, text, true) }
+
+// markNames is markMembers. firstIsName says that a member can be the first word.
+func markNames(n int, text string, firstIsName bool) template.HTML {
 	text = clipWords(n, text)
 	var b strings.Builder
 	for i, part := range strings.Split(text, `"`) {
@@ -41,7 +44,7 @@ func markMembers(n int, text string) template.HTML {
 		}
 		end := 0
 		for _, at := range memberWord.FindAllStringIndex(part, -1) {
-			if word := part[at[0]:at[1]]; isMember(word, i == 0 && at[0] == 0) {
+			if word := part[at[0]:at[1]]; isMember(word, firstIsName && i == 0 && at[0] == 0) {
 				b.WriteString(string(breakable(part[end:at[0]])))
 				b.WriteString("<code>" + string(breakable(word)) + "</code>")
 				end = at[1]
@@ -65,16 +68,21 @@ func isMember(word string, first bool) bool {
 	return first && slices.Contains(wordMembers, word)
 }
 
-// markSentence is markMembers for a finding or its help: the text becomes a sentence, unless it begins
-// with the name of a member.
+// markSentence is markMembers for a finding: the text becomes a sentence, unless it begins with the
+// name of a member.
 func markSentence(n int, text string) template.HTML {
 	text = strings.TrimSpace(text)
 	if at := memberWord.FindStringIndex(text); at != nil && at[0] == 0 && isMember(text[:at[1]], true) {
 		return markMembers(n, text)
 	}
+	return markAdvice(n, text)
+}
+
+// markAdvice is markSentence for the help of a finding, which begins with a verb: "name the fields".
+func markAdvice(n int, text string) template.HTML {
 	first, size := utf8.DecodeRuneInString(text)
 	if size == 0 {
 		return ""
 	}
-	return markMembers(n, string(unicode.ToUpper(first))+text[size:])
+	return markNames(n, string(unicode.ToUpper(first))+text[size:], false)
 }

@@ -17,6 +17,9 @@ func TestMembersHaveCodeFont(t *testing.T) {
 			t.Errorf("%q: %s, want %s", text, got, want)
 		}
 	}
+	if got, want := string(markAdvice(300, "name the fields of auth")), "Name the fields of <code>auth</code>"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
 	if got, want := string(markMembers(12, "version 1.0 is not known")), "<code>version</code> 1.0…"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
