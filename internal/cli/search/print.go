@@ -100,7 +100,7 @@ type remark struct{ name, text string }
 func (h searchHit) listRemarks() []remark {
 	var remarks []remark
 	if h.Far {
-		remarks = append(remarks, remark{"far", "it probably does not fit the request"})
+		remarks = append(remarks, remark{"weak", "a weak match: it probably does not fit the request"})
 	}
 	return append(remarks, cautions(h.Freshness, h.Caution)...)
 }

@@ -146,8 +146,8 @@ narrow the result:
   gazetteer search book a table --safe --min-fit 0.5
 
 Misspelled words are corrected, and the answer says so; --exact searches for them as
-written. Operations that hardly fit the request are marked [far]; --min-fit leaves
-them out. Operations whose document breaks its draft are marked [errors]. --safe
+written. Operations that probably do not fit the request are marked [weak]; --min-fit
+leaves them out. Operations whose document breaks its draft are marked [errors]. --safe
 leaves out operations that end or remove something, as declared or as inferred from
 verb and text.
 

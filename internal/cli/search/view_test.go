@@ -67,10 +67,10 @@ func TestListsFitTheTerminal(t *testing.T) {
 func TestRowMarksErrors(t *testing.T) {
 	var h index.Hit
 	h.Operation.Intent = "Books a table"
-	for findings, want := range map[string]string{"": "Books a table", "warning": "Books a table", "error": "[far] [errors] Books a table"} {
+	for findings, want := range map[string]string{"": "Books a table", "warning": "Books a table", "error": "[weak] [errors] Books a table"} {
 		var remarks []remark
 		if h.Findings = findings; findings == "error" {
-			remarks = []remark{{name: "far"}}
+			remarks = []remark{{name: "weak"}}
 		}
 		if got := hitRow(h, remarks).text; got != want {
 			t.Errorf("%q: %q, want %q", findings, got, want)
