@@ -1,4 +1,3 @@
-// Package spelling finds words that differ from a misspelt word in few letters. It knows nothing of
-// how common a word is: package view weighs the candidates by that. Start with [NewWordList] and
-// [WordList.AppendNear].
+// Package spelling finds words that differ from a misspelt word in few letters, and weighs them by how
+// common they are. Start with [NewWordList], [WordList.AppendNear] and [Correction.Weigh].
 package spelling

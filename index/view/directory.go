@@ -46,8 +46,7 @@ type Directory struct {
 	lexiconOnce  sync.Once
 	lexiconWords spelling.WordList // words of the lexicon; set by lexiconOnce
 
-	spelledMu sync.RWMutex // guards spelled
-	spelled   map[string]spelledWord
+	usages spelling.UsageCache // of the words that may be corrections
 
 	mu       sync.Mutex // guards the following fields
 	opened   bool       // there was a view

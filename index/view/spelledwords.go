@@ -11,8 +11,6 @@ import (
 
 	"gazetteer/index/entry"
 	"gazetteer/index/spelling"
-	"gazetteer/index/tokens"
-	"gazetteer/protocol/english"
 )
 
 // segmentWords has the words of a segment. It is filled on first use and stays valid because a
@@ -67,28 +65,22 @@ func (v *View) NearestSpelling(word string) (Respelling, error) {
 	}
 	var best Respelling
 	least := math.Inf(1)
-	isLong := len(word) >= minLongWord
 	compare := func(near []spelling.Correction, inIndex bool) error {
 		for _, c := range near {
-			if c.Cost > 1.5 && !inIndex || c.Cost == 0 {
-				continue // too far for a word that no operation has, or the word itself
+			if !c.MayCorrect(inIndex) {
+				continue
 			}
-			frequency, word := 0, v.Directory.spelledWordOf(c.Text)
+			frequency, usage := 0, v.Directory.usages.UsageOf(c.Text)
 			if inIndex {
-				found, err := v.FindPostings(word.stem)
+				found, err := v.FindPostings(usage.Stem)
 				if err != nil {
 					return err
 				}
-				frequency = v.DocumentFrequency(word.stem, found)
+				frequency = v.DocumentFrequency(usage.Stem, found)
 			}
-			rare := word.usage < minUsage && frequency < minFrequency && (frequency == 0 || c.Cost > 1 || !word.known)
-			if rare && !(word.known && (isLong && c.Cost <= 1 || c.Cost <= slipCost)) || c.Cost > 1.5 && frequency == 0 {
-				continue // a rarer word than the original
-			}
-			evidence := frequencyWeight*math.Log10(1+float64(frequency)) + usageWeight*word.usage
-			cost := c.Cost - maxEvidence*evidence/(1+evidence)
-			if frequency == 0 {
-				cost += absentCost
+			cost, ok := c.Weigh(word, usage, frequency)
+			if !ok {
+				continue
 			}
 			if cost < least || cost == least && c.Text < best.Text {
 				least, best = cost, Respelling{c, frequency}
@@ -122,16 +114,8 @@ func (v *View) NearestSpelling(word string) (Respelling, error) {
 	return best, nil
 }
 
-// A word is a correction only if it is used: in the index, or in English.
-const (
-	minFrequency = 3
-	minUsage     = 2
-	// minLongWord is the minimum length of a word that is hardly another one by chance: one error in it is
-	// corrected to any word of the dictionary.
-	minLongWord = 8
-	// minLexiconWord is the minimum length of a word that may be one that no operation has.
-	minLexiconWord = 4
-)
+// minLexiconWord is the minimum length of a word whose correction may be one that no operation has.
+const minLexiconWord = 4
 
 // HasForm reports whether an operation has a word as it is written, not another form of it. It is false
 // if [spelling.IsCorrectable] is.
@@ -146,64 +130,6 @@ func (v *View) HasForm(word string) (bool, error) {
 		}
 	}
 	return false, nil
-}
-
-// The weights of the evidence for a correction, in edits.
-const (
-	frequencyWeight = 0.3  // for each power of ten of operations that have it
-	usageWeight     = 0.15 // for each power of two of its uses in English
-	// maxEvidence is the limit of both together: a frequent word does not outweigh an edit.
-	maxEvidence = 0.5
-	// absentCost is the cost of a correction that no operation has.
-	absentCost = 0.25
-	// slipCost is the maximum cost of a doubled, swapped or similar letter: it leads to any word of the
-	// dictionary.
-	slipCost = 0.7
-)
-
-// modernUses is the assumed number of uses of a word that is newer than the counts.
-const modernUses = 15
-
-// A spelledWord is a word that may be a correction.
-type spelledWord struct {
-	stem  string
-	usage float64 // see wordFrequency
-	known bool    // whether the dictionary has it
-}
-
-// maxSpelledWords bounds the cached words that may be corrections, about 3 MB.
-const maxSpelledWords = 1 << 15
-
-// spelledWordOf returns the stem of a word and how common it is. Misspelled words have the same
-// neighbors again and again.
-func (l *Directory) spelledWordOf(word string) spelledWord {
-	l.spelledMu.RLock()
-	w, ok := l.spelled[word]
-	l.spelledMu.RUnlock()
-	if ok {
-		return w
-	}
-	w = spelledWord{tokens.StemOf(word), wordFrequency(word), english.Lookup(word).Known()}
-	l.spelledMu.Lock()
-	defer l.spelledMu.Unlock()
-	if l.spelled == nil || len(l.spelled) >= maxSpelledWords {
-		l.spelled = make(map[string]spelledWord)
-	}
-	l.spelled[word] = w
-	return w
-}
-
-// wordFrequency returns how common a word is in English, as a power of two.
-func wordFrequency(word string) float64 {
-	count := 0
-	for _, w := range append(english.Base(word), word) {
-		u := english.Lookup(w)
-		count = max(count, u.NounCount+u.VerbCount+u.AdjectiveCount)
-		if u.Modern {
-			count = max(count, modernUses)
-		}
-	}
-	return math.Log2(1 + float64(count))
 }
 
 // spelledLexicon returns the English words of the table of word vectors.
