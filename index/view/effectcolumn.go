@@ -64,7 +64,8 @@ func effectFactor(act query.Act, class effect.Class) float64 {
 	}
 }
 
-// An EffectColumn tells the inferred effects of the operations of a view.
+// An EffectColumn tells the inferred effects of the operations of a view, and the languages of their
+// descriptions, which are in the same values.
 type EffectColumn struct {
 	Values  *FieldValues
 	Classes []effect.Class // by the number of a value
