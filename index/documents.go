@@ -19,6 +19,8 @@ import (
 	"gazetteer/document"
 	"gazetteer/index/entry"
 	"gazetteer/index/semantic"
+	"gazetteer/index/siblings"
+	"gazetteer/index/tokens"
 	"gazetteer/index/translate"
 	"gazetteer/internal/cache"
 	"gazetteer/protocol"
@@ -72,6 +74,7 @@ type operationKey struct {
 // preparedOperation is a requested operation with its terms by field.
 type preparedOperation struct {
 	document.Operation
+	verb    tokens.Token // see [siblings.VerbToken]
 	effect  Effect
 	class   effect.Class // of its effects, inferred
 	changes bool         // see [entry.Changes]
@@ -162,7 +165,7 @@ func (r *documentReader) prepareOperation(src entry.Source, t *storedDocument, n
 		return nil, err
 	}
 	class, from := entry.ClassOf(&o)
-	p := &preparedOperation{Operation: o, effect: effectOf(&o, class, from), class: class, changes: entry.Changes(&o, class), caution: call.Caution(o, t.Service)}
+	p := &preparedOperation{Operation: o, verb: siblings.VerbToken(o.Verb), effect: effectOf(&o, class, from), class: class, changes: entry.Changes(&o, class), caution: call.Caution(o, t.Service)}
 	translated := [entry.NumFields][]translate.Translation{entry.WhatField: entry.TranslationsOf(&o)}
 	for f, text := range entry.OperationTexts(&o) {
 		p.terms[f] = hashTranslated(a, text, translated[f])

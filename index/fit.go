@@ -85,6 +85,7 @@ var numbers = strings.Fields("two three four five six seven eight nine ten eleve
 // index has.
 func (s *searcher) weighRequest() error {
 	s.importance, s.absent, s.embedded, s.verb = s.importance[:0], s.absent[:0], s.embedded[:0], s.request.VerbWord()
+	s.comparer = siblings.NewComparer(&s.request, &s.index.verbs)
 	for i := range s.request.Words {
 		w := &s.request.Words[i]
 		absent, err := s.isAbsent(w)
@@ -156,7 +157,7 @@ func (s *searcher) fitOf(why *Why, operation *preparedOperation, cosine float32)
 	if wanted := s.request.Act.Wanted; wanted != 0 && class != 0 && wanted&class == 0 {
 		fit *= otherKind
 	}
-	undoes := siblings.Undoes(&s.request, operation.Verb, class, operation.terms[entry.ActField].terms)
+	undoes := s.comparer.Undoes(operation.verb.Form, class, operation.terms[entry.ActField].terms)
 	if !answers || undoes || s.request.Act.IsNotAnsweredBy(class, operation.changes) {
 		fit = min(fit, noAnswer)
 	}

@@ -15,6 +15,7 @@ import (
 	"gazetteer/index/entry"
 	"gazetteer/index/pace"
 	"gazetteer/index/query"
+	"gazetteer/index/siblings"
 	"gazetteer/index/tokens"
 	"gazetteer/index/view"
 )
@@ -142,6 +143,7 @@ type searcher struct {
 	absent     []bool      // words of the request that nothing in the index has
 	embedded   []bool      // words of the request that its embedding has
 	verb       int         // the word for the act among the words of the request, -1 for none
+	comparer   siblings.Comparer
 }
 
 // A page is one page of entries in order, and the totals of all matching entries.

@@ -14,14 +14,15 @@ import (
 const nearName = 0.3
 
 // orderSiblings reorders the first entries of each host that has several, and those that may undo what
-// the request wants: see [siblings.Order]. Each place keeps its score, so that scores keep falling.
+// the request wants: see [siblings.Comparer.Order]. Each place keeps its score, so that scores keep falling.
 func (s *searcher) orderSiblings(ctx context.Context, entries []view.RankedEntry) error {
 	entries = entries[:min(len(entries), siblings.Places)]
+	comparer := siblings.NewComparer(&s.request, &s.index.verbs)
 	operations, scores := make([]*siblings.Operation, len(entries)), make([]int64, len(entries))
 	for i, e := range entries {
 		scores[i] = e.Score
 		host := s.view.RunOf(e.EntryRef).Host
-		if !siblings.MayBeUndone(&s.request) && !slices.ContainsFunc(entries, func(o view.RankedEntry) bool {
+		if !comparer.MayBeUndone() && !slices.ContainsFunc(entries, func(o view.RankedEntry) bool {
 			return o.EntryRef != e.EntryRef && s.view.RunOf(o.EntryRef).Host == host
 		}) {
 			continue // there is nothing to compare
@@ -32,14 +33,14 @@ func (s *searcher) orderSiblings(ctx context.Context, entries []view.RankedEntry
 		}
 		if o != nil {
 			operations[i] = &siblings.Operation{
-				Host: host, Verb: o.Verb, Intent: o.Intent, Class: o.class,
+				Host: host, Verb: o.verb, Intent: o.Intent, Class: o.class,
 				Name:   o.terms[entry.ActField].terms,
 				IsNear: func(term int, has []bool) bool { return s.isNearLacking(o, term, has) },
 			}
 		}
 	}
 	ordered := slices.Clone(entries)
-	for i, number := range siblings.Order(&s.request, &s.index.verbs, operations, scores) {
+	for i, number := range comparer.Order(operations, scores) {
 		entries[i].EntryRef = ordered[number].EntryRef
 	}
 	return nil

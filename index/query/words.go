@@ -115,10 +115,10 @@ func WordForms(words []Word) (forms []string, weights []float32) {
 func trimPoliteness(words []string) (from, to int) {
 	to, from = len(words), numberingLength(words)
 	for n := 1; n > 0; from += n {
-		n = longestPhraseLength(words[from:to], politeOpeningSet(), func(w []string, n int) []string { return w[:n] })
+		n = politeOpeningSet().longest(words[from:to])
 	}
 	for n := 1; n > 0; to -= n {
-		n = longestPhraseLength(words[from:to], politeClosingSet(), func(w []string, n int) []string { return w[len(w)-n:] })
+		n = politeClosingSet().longest(words[from:to])
 	}
 	if from == to {
 		return 0, len(words)
@@ -143,31 +143,50 @@ func numberingLength(words []string) int {
 	return 0
 }
 
-// longestPhraseLength returns the length of the longest of phrases that cut takes
-// from words, 0 when none matches.
-func longestPhraseLength(words []string, phrases map[string]bool, cut func([]string, int) []string) int {
+// politePhrases are phrases at one end of a clause.
+type politePhrases struct {
+	all map[string]bool
+	// outer contains their outermost words: most clauses have none of them there.
+	outer map[string]bool
+	cut   func(words []string, n int) []string // the outermost n words
+}
+
+var (
+	politeOpeningSet = sync.OnceValue(func() *politePhrases {
+		return parsePhrases(politeOpenings, func(words []string, n int) []string { return words[:n] })
+	})
+	politeClosingSet = sync.OnceValue(func() *politePhrases {
+		return parsePhrases(politeClosings, func(words []string, n int) []string { return words[len(words)-n:] })
+	})
+)
+
+// parsePhrases reads the lines of a text.
+func parsePhrases(text string, cut func([]string, int) []string) *politePhrases {
+	p := &politePhrases{make(map[string]bool), make(map[string]bool), cut}
+	for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
+		p.all[line] = true
+		p.outer[cut(strings.Fields(line), 1)[0]] = true
+	}
+	return p
+}
+
+// longest returns the length of the longest phrase at the end of words, 0 if there is none.
+func (p *politePhrases) longest(words []string) int {
+	if len(words) == 0 || !p.outer[plainPhrase(p.cut(words, 1))] {
+		return 0
+	}
 	for n := min(maxPolitePhrase, len(words)); n > 0; n-- {
-		phrase := strings.ToLower(strings.Join(cut(words, n), " "))
-		phrase = strings.ReplaceAll(strings.TrimFunc(phrase, unicode.IsPunct), "’", "'")
-		if phrases[phrase] {
+		if p.all[plainPhrase(p.cut(words, n))] {
 			return n
 		}
 	}
 	return 0
 }
 
-var (
-	politeOpeningSet = sync.OnceValue(func() map[string]bool { return parseLines(politeOpenings) })
-	politeClosingSet = sync.OnceValue(func() map[string]bool { return parseLines(politeClosings) })
-)
-
-// parseLines returns the lines of a text that are not empty.
-func parseLines(text string) map[string]bool {
-	lines := make(map[string]bool)
-	for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
-		lines[line] = true
-	}
-	return lines
+// plainPhrase joins words in lower case, without punctuation around them.
+func plainPhrase(words []string) string {
+	phrase := strings.ToLower(strings.Join(words, " "))
+	return strings.ReplaceAll(strings.TrimFunc(phrase, unicode.IsPunct), "’", "'")
 }
 
 // maxPolitePhrase is the number of words of the longest phrase below.

@@ -31,26 +31,50 @@ const (
 
 // An Operation is one of the first operations.
 type Operation struct {
-	Host         string
-	Verb, Intent string
-	Class        effect.Class   // its inferred effects
-	Name         []tokens.Token // the terms of its name
+	Host   string
+	Verb   tokens.Token // see [VerbToken]
+	Intent string
+	Class  effect.Class   // its inferred effects
+	Name   []tokens.Token // the terms of its name
 	// IsNear reports whether a term of its name has a meaning near to that of a word of the request
 	// that the name lacks: captions, where subtitles are wanted. has tells which words the name has.
 	IsNear func(term int, has []bool) bool
 }
 
+// VerbToken prepares the verb of an operation: its form is in lower case.
+func VerbToken(verb string) tokens.Token {
+	form := strings.ToLower(verb)
+	return tokens.Token{Surface: verb, Form: form, Stem: tokens.StemOf(form)}
+}
+
+// A Comparer compares operations with one request.
+type Comparer struct {
+	request *query.Request
+	verbs   *semantic.RelationCache
+	// undoable is the verb of the request if an operation may undo it; its form is "" otherwise.
+	undoable tokens.Token
+}
+
+// NewComparer returns a comparer for a request, which must not get another act afterwards.
+func NewComparer(request *query.Request, verbs *semantic.RelationCache) Comparer {
+	c := Comparer{request: request, verbs: verbs}
+	if mayBeUndone(request) {
+		c.undoable = VerbToken(query.SingleVerb(request.Act.Verb))
+	}
+	return c
+}
+
 // Order returns the order of the first operations: the numbers of operations, of which the scores
 // fall. An operation that is nil keeps its place. An operation takes the place of another one of its
 // host if it [comparison.comesBefore] it. Those that an earlier one [comparison.rulesOut], and those
-// that undo what the request wants ([Undoes]), come last.
-func Order(request *query.Request, verbs *semantic.RelationCache, operations []*Operation, scores []int64) []int {
+// that undo what the request wants ([Comparer.Undoes]), come last.
+func (r *Comparer) Order(operations []*Operation, scores []int64) []int {
 	order := make([]int, len(operations))
 	compared := make([]*comparison, len(operations))
 	for i, o := range operations {
 		order[i] = i
 		if o != nil {
-			compared[i] = compare(request, verbs, o)
+			compared[i] = r.compare(o)
 		}
 	}
 	for i := range order {
@@ -115,22 +139,22 @@ const (
 	endsMore // all things of the kind of which the request ends one
 )
 
-func compare(request *query.Request, verbs *semantic.RelationCache, o *Operation) *comparison {
-	c := &comparison{Operation: o, asked: make([]bool, len(request.Words)), match: matchVerb(request, verbs, o.Verb), ends: compareEnds(request, o), undoes: Undoes(request, o.Verb, o.Class, o.Name)}
+func (r *Comparer) compare(o *Operation) *comparison {
+	request := r.request
+	c := &comparison{Operation: o, asked: make([]bool, len(request.Words)), match: r.matchVerb(o.Verb.Surface), ends: compareEnds(request, o), undoes: r.Undoes(o.Verb.Form, o.Class, o.Name)}
 	if wanted := request.Act.Wanted; wanted != 0 && wanted&^query.Reading == 0 && o.Class != 0 {
 		c.mayChange = o.Class&^query.Reading != 0
 		c.onlyReads = !c.mayChange
 		c.shows = request.Act.OnlyShows() || request.Act.Question && request.Act.Method == 0
 	}
-	verb := tokens.StemOf(strings.ToLower(o.Verb))
 	var others []int
 	for k, t := range o.Name {
-		known := t.Stem == verb // another verb does not make it another thing
+		known := t.Stem == o.Verb.Stem // another verb does not make it another thing
 		for i, w := range request.Words {
 			has := func(term tokens.Token) bool { return term.Stem == t.Stem }
 			if slices.ContainsFunc(w.Terms, has) || slices.ContainsFunc(w.Meanings, has) {
 				c.asked[i], known = true, true
-				c.named = c.named || t.Stem == verb
+				c.named = c.named || t.Stem == o.Verb.Stem
 			}
 		}
 		if !known {
@@ -145,26 +169,29 @@ func compare(request *query.Request, verbs *semantic.RelationCache, o *Operation
 	return c
 }
 
-// Undoes reports whether an operation with a verb and a name undoes what a request wants, or does what
-// the request wants undone: pin_message, where a message is to be unpinned. Its name tells, too, if it
-// has the verb of the request with a prefix (CREATE /unban-member), or without one and it neither reads
-// nor ends what the name says (CREATE /blocked-numbers, but not DELETE /follows).
-func Undoes(request *query.Request, offered string, class effect.Class, name []tokens.Token) bool {
-	if !MayBeUndone(request) {
+// Undoes reports whether an operation with a verb in lower case and a name undoes what the request
+// wants, or does what the request wants undone: pin_message, where a message is to be unpinned. Its
+// name tells, too, if it has the verb of the request with a prefix (CREATE /unban-member), or without
+// one and it neither reads nor ends what the name says (CREATE /blocked-numbers, but not DELETE
+// /follows).
+func (r *Comparer) Undoes(offered string, class effect.Class, name []tokens.Token) bool {
+	if !r.MayBeUndone() {
 		return false
 	}
-	wanted := query.SingleVerb(request.Act.Verb)
-	if effect.AreOpposed(wanted, strings.ToLower(offered)) {
+	if effect.AreOpposed(r.undoable.Form, offered) {
 		return true
 	}
-	stem := tokens.StemOf(wanted)
+	stem := r.undoable.Stem
 	does := class != 0 && class&(query.Reading|effect.End) == 0
 	return slices.ContainsFunc(name, func(t tokens.Token) bool { return isReversed(stem, t.Stem) || does && isReversed(t.Stem, stem) })
 }
 
-// MayBeUndone reports whether a request has a verb that an operation may undo, and no other one, which
+// MayBeUndone reports whether an operation may undo what the request wants.
+func (r *Comparer) MayBeUndone() bool { return r.undoable.Form != "" }
+
+// mayBeUndone reports whether a request has a verb that an operation may undo, and no other one, which
 // may be the opposite.
-func MayBeUndone(request *query.Request) bool {
+func mayBeUndone(request *query.Request) bool {
 	act := request.Act
 	return act.Verb != "" && act.Wanted&^query.Reading != 0 &&
 		!slices.ContainsFunc(request.Acts, func(other query.Act) bool { return other.Verb != "" && other.Verb != act.Verb })
@@ -178,11 +205,11 @@ func isReversed(verb, reversed string) bool {
 	return slices.ContainsFunc(reversingPrefixes, func(p string) bool { return reversed == p+verb })
 }
 
-func matchVerb(request *query.Request, verbs *semantic.RelationCache, offered string) verbMatch {
-	if request.Act.Verb == "" {
+func (r *Comparer) matchVerb(offered string) verbMatch {
+	if r.request.Act.Verb == "" {
 		return noVerb
 	}
-	switch verbs.RelateVerb(query.SingleVerb(request.Act.Verb), offered) {
+	switch r.verbs.RelateVerb(query.SingleVerb(r.request.Act.Verb), offered) {
 	case semantic.RelationExact, semantic.RelationStem:
 		return sameVerb
 	case semantic.RelationSynonym, semantic.RelationHypernym:
@@ -193,9 +220,12 @@ func matchVerb(request *query.Request, verbs *semantic.RelationCache, offered st
 
 // compareEnds compares what the intent of an operation says it ends with what the request ends.
 func compareEnds(request *query.Request, o *Operation) endedObject {
-	words := strings.Fields(strings.ToLower(o.Intent))
 	asked := request.Act.Object
-	if asked == "" || o.Class&effect.End == 0 || len(words) < 2 {
+	if asked == "" || o.Class&effect.End == 0 {
+		return endsUnknown
+	}
+	words := strings.Fields(strings.ToLower(o.Intent))
+	if len(words) < 2 {
 		return endsUnknown
 	}
 	switch object := query.ObjectOf(words[1:]); {
@@ -207,7 +237,7 @@ func compareEnds(request *query.Request, o *Operation) endedObject {
 			return endsUnknown
 		}
 		return endsAnother
-	case !request.Act.All && (query.MeansAll(words[1]) || query.MeansAll(strings.ToLower(o.Verb))):
+	case !request.Act.All && (query.MeansAll(words[1]) || query.MeansAll(o.Verb.Form)):
 		return endsMore
 	case o.Class == effect.End:
 		return endsObject
@@ -285,5 +315,5 @@ func (c *comparison) rulesOut(o *comparison) bool {
 		return true
 	}
 	certain := c.named || c.match == sameVerb || c.match == similarVerb || c.match == noVerb && o.Class&effect.End != 0
-	return certain && effect.AreOpposed(strings.ToLower(c.Verb), strings.ToLower(o.Verb))
+	return certain && effect.AreOpposed(c.Verb.Form, o.Verb.Form)
 }
