@@ -96,7 +96,7 @@ func resolutionOf(result resolve.Result, err error) resolution {
 	switch {
 	case err == nil:
 		return resolution{Result: result}
-	case errors.Is(err, resolve.ErrAbsent), errors.Is(err, resolve.ErrDeactivated), errors.Is(err, resolve.ErrMethod):
+	case errors.Is(err, resolve.ErrAbsent), errors.Is(err, resolve.ErrNoHost), errors.Is(err, resolve.ErrDeactivated), errors.Is(err, resolve.ErrMethod):
 		return resolution{gone: err.Error()}
 	}
 	return resolution{unknown: err.Error()}

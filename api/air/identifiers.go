@@ -36,7 +36,7 @@ func (a *Routes) identifierRoutes(h huma.API) {
 	route.Handle(a.Mux, h, route.Respond(route.Op("did-json"), "200", "OK", typeDocument, route.SchemaOf[did.Document](h)), a.getDIDJSON)
 	route.Handle(a.Mux, h, route.Respond(route.Op("registry-did"), "200", "OK", typeDocument, route.SchemaOf[did.Document](h)), a.getRegistryDID)
 	op := route.Op("resolve-did")
-	for status, what := range map[string]string{"200": "The document.", "400": "Not a DID.", "404": "There is no such document.", "410": "The DID is deactivated.",
+	for status, what := range map[string]string{"200": "The document.", "400": "Not a DID.", "404": "There is no such document, or no such host.", "410": "The DID is deactivated.",
 		"501": "DIDs of this method are not resolved.", "502": "Its host answers what cannot be used.", "504": "Its host does not answer."} {
 		op = route.Respond(op, status, what, typeResolution, route.SchemaOf[registry.DIDResolution](h))
 	}
@@ -194,6 +194,7 @@ func (a *Routes) resolveForeignDID(ctx context.Context, in *identifierInput) (re
 	}{
 		{resolve.ErrMethod, "methodNotSupported", http.StatusNotImplemented},
 		{resolve.ErrAbsent, "notFound", http.StatusNotFound},
+		{resolve.ErrNoHost, "notFound", http.StatusNotFound},
 		{resolve.ErrUnusable, "invalidDidDocument", http.StatusBadGateway},
 		{resolve.ErrUnreachable, "internalError", http.StatusGatewayTimeout},
 	} {

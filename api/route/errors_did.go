@@ -22,6 +22,8 @@ func didProblem(err error) *Error {
 		return NewProblem(agentGone, text, "its registry says that it is gone permanently").WithLocation(at)
 	case errors.Is(err, resolve.ErrUnreachable):
 		return NewProblem(Unavailable, text, "try again in a moment").WithLocation(at).WithRetry(5 * time.Second)
+	case errors.Is(err, resolve.ErrNoHost):
+		return NewProblem(noDID, text, "check the host in the DID for mistyped characters; if the host is right, its owner must publish an address for it").WithLocation(at)
 	default:
 		return NewProblem(noDID, text, "check the DID for mistyped characters, or ask its owner to publish the document").WithLocation(at)
 	}

@@ -11,7 +11,8 @@ import (
 )
 
 // A Directory is a [Resolver] in the form that package a2a and its HTTP client need: it returns
-// documents only, and distinguishes a DID that does not resolve from a host that does not answer.
+// documents only, and distinguishes a DID that does not resolve, also because no such host exists,
+// from a host that does not answer.
 type Directory struct{ *Resolver }
 
 // Resolve returns the document of a DID. The error matches [a2a.ErrUnknownSender] if there is no
@@ -36,10 +37,10 @@ func (d Directory) Refresh(ctx context.Context, id string) (did.Document, bool, 
 const refreshAfter = 10 * time.Second
 
 func documentOf(result Result, err error) (did.Document, error) {
-	if errors.Is(err, ErrAbsent) || errors.Is(err, ErrDeactivated) || errors.Is(err, ErrMethod) || errors.Is(err, ErrUnusable) {
+	switch {
+	case errors.Is(err, ErrAbsent), errors.Is(err, ErrNoHost), errors.Is(err, ErrDeactivated), errors.Is(err, ErrMethod), errors.Is(err, ErrUnusable):
 		return did.Document{}, fmt.Errorf("%w: %w", a2a.ErrUnknownSender, err)
-	}
-	if err != nil {
+	case err != nil:
 		return did.Document{}, err
 	}
 	return result.Document, nil

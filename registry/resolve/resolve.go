@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -92,6 +93,8 @@ var (
 	// ErrUnusable: the answer of the host cannot be used: it is a redirect, the document of another
 	// DID, too large, or no document.
 	ErrUnusable = errors.New("the answer is no DID document that can be used")
+	// ErrNoHost: the name servers answer that the name of its host has no address.
+	ErrNoHost = errors.New("the host of the DID has no address")
 	// ErrUnreachable: the host gave no answer, or failed; a later request may succeed.
 	ErrUnreachable = errors.New("the host of the DID does not answer")
 )
@@ -212,7 +215,7 @@ func (r *Resolver) resolveOnce(ctx context.Context, key string, w did.Web) (answ
 	switch {
 	case errors.Is(err, ErrUnreachable):
 		until = now.Add(keepOfNow)
-	case errors.Is(err, ErrAbsent), errors.Is(err, ErrUnusable):
+	case errors.Is(err, ErrAbsent), errors.Is(err, ErrNoHost), errors.Is(err, ErrUnusable):
 		until = now.Add(keepAbsent)
 	}
 	result.At, result.Until = now, until
@@ -299,6 +302,9 @@ func (r *Resolver) askAt(ctx context.Context, w did.Web, address string) (Result
 	page, err := r.fetcher.Get(ctx, address, "application/did+json, application/json", did.MaxDocument)
 	if _, ok := errors.AsType[*TooLargeError](err); ok {
 		return refuse(ErrUnusable, "it is larger than %d bytes", did.MaxDocument)
+	}
+	if name, ok := errors.AsType[*net.DNSError](err); ok && name.IsNotFound {
+		return refuse(ErrNoHost, "%v", err)
 	}
 	if err != nil {
 		return refuse(ErrUnreachable, "%v", err)

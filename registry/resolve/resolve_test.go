@@ -231,13 +231,14 @@ func TestFailedConnectionsAreExplained(t *testing.T) {
 	ours := &net.TCPAddr{IP: net.IPv4(10, 9, 8, 7), Port: 1234}
 	for _, c := range []struct {
 		err  error
+		kind error
 		want string
 	}{
-		{&net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "no such host", Name: "example.com", Server: "10.9.8.7:53", IsNotFound: true}}, "no address is known"},
-		{&net.DNSError{Err: "server misbehaving", Name: "example.com", Server: "10.9.8.7:53", IsTemporary: true}, "fail to answer"},
-		{&net.OpError{Op: "read", Net: "tcp", Source: ours, Addr: ours, Err: syscall.ECONNRESET}, "closed the connection"},
-		{&net.OpError{Op: "read", Net: "tcp", Source: ours, Addr: ours, Err: os.ErrDeadlineExceeded}, "in time"},
-		{errors.New("the address is blocked"), "blocked"},
+		{&net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "no such host", Name: "example.com", Server: "10.9.8.7:53", IsNotFound: true}}, resolve.ErrNoHost, "no address is known"},
+		{&net.DNSError{Err: "server misbehaving", Name: "example.com", Server: "10.9.8.7:53", IsTemporary: true}, resolve.ErrUnreachable, "fail to answer"},
+		{&net.OpError{Op: "read", Net: "tcp", Source: ours, Addr: ours, Err: syscall.ECONNRESET}, resolve.ErrUnreachable, "closed the connection"},
+		{&net.OpError{Op: "read", Net: "tcp", Source: ours, Addr: ours, Err: os.ErrDeadlineExceeded}, resolve.ErrUnreachable, "in time"},
+		{errors.New("the address is blocked"), resolve.ErrUnreachable, "blocked"},
 	} {
 		https, err := resolve.NewHTTPS(resolve.HTTPSOptions{Dial: func(context.Context, string, string) (net.Conn, error) { return nil, c.err }})
 		if err != nil {
@@ -247,7 +248,7 @@ func TestFailedConnectionsAreExplained(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := r.Resolve(t.Context(), asked); !errors.Is(err, resolve.ErrUnreachable) || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "10.9.8.7") {
+		if _, err := r.Resolve(t.Context(), asked); !errors.Is(err, c.kind) || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "10.9.8.7") {
 			t.Errorf("want %q, got %v", c.want, err)
 		}
 	}

@@ -171,8 +171,12 @@ func (a *verbs) explainUnknownHost(ctx context.Context, c *cli.Client, host stri
 
 // explainUnresolved adds similar names to the error of an unknown name.
 func explainUnresolved(ctx context.Context, c *cli.Client, a *verbs, id string, err error) error {
-	if refused, ok := errors.AsType[*cli.RefusedError](err); !isNotFound(err) || ok && refused.Status == http.StatusGone {
-		return err // an agent that has ended is known
+	refused, ok := errors.AsType[*cli.RefusedError](err)
+	switch {
+	case !isNotFound(err), ok && refused.Status == http.StatusGone: // an agent that has ended is known
+		return err
+	case ok && refused.Code == "no-did": // the DID of another host: the server says what its host answered
+		return err
 	}
 	namespace, verb, qualified := strings.Cut(id, ".")
 	switch {
