@@ -67,6 +67,15 @@ func (a *App) runServer(ctx context.Context, settings config.Config, invite *App
 			l.Warn("public_url is not set: DID documents and links contain the address of the listener", "public_url", settings.PublicURL)
 		}
 	}
+	// Nothing is written before the whole configuration is known to work.
+	if err := server.CheckHostLists(settings); err != nil {
+		return err
+	}
+	listeners, err := server.Listen(settings, public)
+	if err != nil {
+		return err
+	}
+	defer listeners.Close()
 	h, err := server.Open(ctx, settings, a.Environment, l, nil)
 	if err != nil {
 		return err
@@ -83,7 +92,7 @@ func (a *App) runServer(ctx context.Context, settings config.Config, invite *App
 			return fmt.Errorf("crawler.seeds: %w", err)
 		}
 	}
-	err = h.Run(ctx, public, settings.Crawler.Enabled, func() {
+	err = h.Run(ctx, listeners, settings.Crawler.Enabled, func() {
 		serving := []any{"address", "http://" + public.Addr().String(), "data_dir", settings.DataDir, "head", h.Store.Head().Seq}
 		if settings.AdminListen != "" {
 			serving = append(serving, "operator", "http://"+settings.AdminListen+"/admin/")

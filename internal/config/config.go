@@ -385,6 +385,8 @@ func (c *Config) validate() error {
 		return exit.Usagef("listen %q: want HOST:PORT, for example \"127.0.0.1:8080\"", c.Listen)
 	case !isLoopbackAddress(c.AdminListen):
 		return exit.Usagef("admin_listen %q: want a local address, for example \"127.0.0.1:9465\": requests there need no authentication", c.AdminListen)
+	case c.MetricsListen != "" && !isListenAddress(c.MetricsListen):
+		return exit.Usagef("metrics_listen %q: want HOST:PORT, for example \"127.0.0.1:9464\"", c.MetricsListen)
 	case c.MinFreeBytes < 0:
 		return exit.Usagef("min_free_bytes %d: want 0 or more", c.MinFreeBytes)
 	case c.PublicURL != "" && !isWebAddress(c.PublicURL):
@@ -409,6 +411,10 @@ func (c *Config) validate() error {
 		return exit.Usagef("crawler.user_agent is empty: a polite crawler identifies itself")
 	case !slices.Contains([]string{"open", "approval", "closed"}, c.Registry.Admission):
 		return exit.Usagef("registry.admission %q: want open, approval or closed", c.Registry.Admission)
+	case c.Registry.NameServer != "" && !isListenAddress(c.Registry.NameServer):
+		return exit.Usagef("registry.name_server %q: want HOST:PORT, for example \"192.0.2.1:53\"", c.Registry.NameServer)
+	case c.Relay.Keep < 0 || c.Relay.KeepUnread < 0:
+		return exit.Usagef("relay.keep and relay.keep_unread: want a time such as \"168h\", or 0 for the default")
 	case c.Search.Timeout <= 0:
 		return exit.Usagef("search.timeout: want more than 0")
 	case c.Search.Concurrency < 0 || c.Search.Concurrency > 10000:
@@ -417,6 +423,8 @@ func (c *Config) validate() error {
 		return exit.Usagef("altar.session_ttl, altar.max_session_ttl, altar.call_timeout and altar.max_call_timeout: want more than 0")
 	case c.Altar.SessionsPerClient < 1 || c.Altar.CallsPerClient < 1 || c.Altar.CallsPerMinute == 0:
 		return exit.Usagef("altar.sessions_per_client and altar.calls_per_client: want 1 or more; altar.calls_per_minute: 1 or more, or -1 for no limit")
+	case c.Altar.TLSListen != "" && !isListenAddress(c.Altar.TLSListen):
+		return exit.Usagef("altar.tls_listen %q: want HOST:PORT, for example \"0.0.0.0:8443\"", c.Altar.TLSListen)
 	case c.Altar.TLSListen != "" && (c.Altar.TLSCertificate == "" || c.Altar.TLSKey == ""):
 		return exit.Usagef("altar.tls_listen needs altar.tls_certificate and altar.tls_key: files in PEM")
 	case c.ShutdownGrace < 0:
@@ -481,7 +489,7 @@ func isUnspecified(host string) bool {
 
 func isWebAddress(text string) bool {
 	u, err := url.Parse(text)
-	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != ""
+	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != "" && u.RawQuery == "" && u.Fragment == ""
 }
 
 // isLoopbackAddress reports whether an address to listen on is one that only this machine

@@ -83,19 +83,6 @@ func readRecordedCopy(recorded string) ([]byte, error) {
 	return text, lock.Close()
 }
 
-// checkCopyDirectory refuses a configured second copy of the checkpoint in a directory that does not
-// exist, before anything is written.
-func checkCopyDirectory(conf config.Config) error {
-	path := conf.Registry.CheckpointCopy
-	if path == "" || path == noCheckpointCopy {
-		return nil
-	}
-	if dir := filepath.Dir(path); !fileExists(dir) {
-		return exit.Usagef("registry.checkpoint_copy is %s, and there is no directory %s: make it, or mount its disk", path, dir)
-	}
-	return nil
-}
-
 // CheckpointCopy returns the path of the second copy of the last checkpoint of the log beside a store
 // with that id; "" if there is to be none, or it cannot be written.
 func CheckpointCopy(conf config.Config, storeID string) string {

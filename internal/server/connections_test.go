@@ -43,12 +43,16 @@ func TestToolAddressSharesConnections(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	listeners, err := h.openListeners(public)
+	listeners, err := Listen(h.Config, public)
+	if err != nil {
+		t.Fatal(err)
+	}
+	socket, err := listenSocket(h.Config.DataDir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	group, ctx := errgroup.WithContext(t.Context()) // which ends before the cleanups
-	for _, p := range h.listParts(listeners, false) {
+	for _, p := range h.listParts(socket, listeners, false) {
 		if p.enabled {
 			group.Go(func() error { return p.run(ctx) })
 		}
@@ -57,7 +61,7 @@ func TestToolAddressSharesConnections(t *testing.T) {
 		if err := group.Wait(); err != nil {
 			t.Error(err)
 		}
-		listeners.closeListeners()
+		listeners.Close()
 	})
 
 	ask := func(conn net.Conn, in *bufio.Reader) int {

@@ -10,7 +10,7 @@ import (
 )
 
 // parseCosigners reads the witnesses of the log from the configuration: a public key and a URL each.
-func parseCosigners(lines []string, log *audit.Log) (*audit.Cosigners, error) {
+func parseCosigners(lines []string) ([]audit.Cosigner, error) {
 	var list []audit.Cosigner
 	for _, line := range lines {
 		c, err := audit.ParseCosigner(line)
@@ -19,7 +19,7 @@ func parseCosigners(lines []string, log *audit.Log) (*audit.Cosigners, error) {
 		}
 		list = append(list, c)
 	}
-	return audit.NewCosigners(log, list), nil
+	return list, nil
 }
 
 // newestAnchor returns the newest tree that a witness of the log cosigned, nil for none.

@@ -15,6 +15,7 @@ import (
 	"gazetteer/join"
 	"gazetteer/limit"
 	"gazetteer/protocol/did"
+	"gazetteer/registry"
 	"gazetteer/registry/admission"
 	"gazetteer/registry/audit"
 	"gazetteer/registry/audit/checkpoint"
@@ -62,9 +63,11 @@ func (h *Server) openRegistry(ctx context.Context, e Environment, relayKey ed255
 	if h.joiner, err = join.New(join.Options{Now: e.Now, Store: h.Store, Registry: h.registry, Directory: h.directory, Resolver: h.resolver}); err != nil {
 		return err
 	}
-	if h.witnesses, err = parseCosigners(c.Witnesses, h.audit); err != nil {
+	cosigners, err := parseCosigners(c.Witnesses)
+	if err != nil {
 		return err
 	}
+	h.witnesses = audit.NewCosigners(h.audit, cosigners)
 	h.witness, err = h.openWitness(ctx, e)
 	return err
 }
@@ -160,8 +163,25 @@ func explainLogError(err error) error {
 // start, so that the operator can publish it before the configuration names other registries.
 func (h *Server) openWitness(ctx context.Context, e Environment) (*witness.Witness, error) {
 	c := h.Config
+	logs, err := parseWitnessedLogs(c.Registry.WitnessFor)
+	if err != nil {
+		return nil, err
+	}
+	key, err := checkpoint.OpenKey(filepath.Join(c.DataDir, "witness.key"), c.Registry.DIDHost+"/witness")
+	if err != nil {
+		return nil, err
+	}
+	w, err := witness.Open(ctx, witness.Options{Now: e.Now, Dir: filepath.Join(c.DataDir, "witness"), Key: key, Logs: logs, Store: h.Store, Log: h.log})
+	if err != nil {
+		return nil, fmt.Errorf("open what cosigns other logs: %w", err)
+	}
+	return w, nil
+}
+
+// parseWitnessedLogs reads the public keys of the logs that are cosigned here.
+func parseWitnessedLogs(keys []string) ([]note.Verifier, error) {
 	var logs []note.Verifier
-	for _, text := range c.Registry.WitnessFor {
+	for _, text := range keys {
 		v, err := checkpoint.NewVerifier(text)
 		if err != nil {
 			return nil, exit.Usagef("registry.witness_for %q: %v; want the public key of a log, as the other registry shows it at /log/key", text, err)
@@ -174,15 +194,7 @@ func (h *Server) openWitness(ctx context.Context, e Environment) (*witness.Witne
 		}
 		logs = append(logs, v)
 	}
-	key, err := checkpoint.OpenKey(filepath.Join(c.DataDir, "witness.key"), c.Registry.DIDHost+"/witness")
-	if err != nil {
-		return nil, err
-	}
-	w, err := witness.Open(ctx, witness.Options{Now: e.Now, Dir: filepath.Join(c.DataDir, "witness"), Key: key, Logs: logs, Store: h.Store, Log: h.log})
-	if err != nil {
-		return nil, fmt.Errorf("open what cosigns other logs: %w", err)
-	}
-	return w, nil
+	return logs, nil
 }
 
 // newDNS returns the client that looks up TXT records.
@@ -212,8 +224,11 @@ func parseRegistries(lines []string) (map[string]string, error) {
 	bases := map[string]string{}
 	for _, line := range lines {
 		host, base, ok := strings.Cut(line, "=")
-		if !ok || host == "" || !strings.HasPrefix(base, "https://") {
+		if !ok || host == "" || !strings.HasPrefix(base, "https://") || base == "https://" {
 			return nil, exit.Usagef("registry.remote_registries %q: want a DID host and the https address of its registry, for example \"agents.example=https://registry.example\"", line)
+		}
+		if _, err := registry.ParseHost(host); err != nil {
+			return nil, exit.Usagef("registry.remote_registries %q: %w", line, err)
 		}
 		bases[host] = base
 	}

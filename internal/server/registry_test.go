@@ -30,7 +30,7 @@ func TestParseRegistriesAndWitnesses(t *testing.T) {
 		}
 	}
 	for _, line := range []string{"", "key", "key https://witness.example", "key ftp://witness.example", "a b c"} {
-		if _, err := parseCosigners([]string{line}, nil); err == nil || !strings.Contains(err.Error(), "registry.witnesses") {
+		if _, err := parseCosigners([]string{line}); err == nil || !strings.Contains(err.Error(), "registry.witnesses") {
 			t.Errorf("%q: %v", line, err)
 		}
 	}

@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"gazetteer/internal/config"
-	"gazetteer/internal/exit"
 	"gazetteer/protocol/a2a"
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
@@ -66,12 +65,9 @@ func (h *Server) openRelay(ctx context.Context, e Environment, key ed25519.Priva
 	if !c.Enabled {
 		return nil
 	}
-	if time.Duration(c.ReplayWindow) < minReplayWindow {
-		return exit.Usagef("relay.replay_window is %s; want at least %s", time.Duration(c.ReplayWindow), minReplayWindow)
-	}
 	require, err := registry.ParseRequire(c.Require)
 	if err != nil {
-		return exit.Usagef("relay.require: %v", err)
+		return err
 	}
 	position, err := h.Store.Get(ctx, store.MailPositionKey)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {

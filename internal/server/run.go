@@ -25,27 +25,28 @@ import (
 
 // Run serves until ctx ends. It then stops in an order that loses nothing: it refuses new work
 // (HTTP, frontier), finishes running work within the grace period, and lets the index and the
-// transparency log follow the store to its end. public may be nil. ready, if not nil, is called
-// when all listeners answer.
-func (h *Server) Run(ctx context.Context, public net.Listener, crawl bool, ready func()) error {
-	if public != nil {
+// transparency log follow the store to its end. listeners is nil for a server without a public
+// address; otherwise Run closes them. ready, if not nil, is called when all listeners answer.
+func (h *Server) Run(ctx context.Context, listeners *Listeners, crawl bool, ready func()) error {
+	isPublic := listeners != nil
+	if isPublic {
+		defer listeners.Close()
 		if err := h.openToolsCertificate(); err != nil {
 			return err
 		}
 	}
 	h.crawls = crawl
-	listeners, err := h.openListeners(public)
+	socket, err := listenSocket(h.Config.DataDir)
 	if err != nil {
 		return err
 	}
-	defer listeners.closeListeners()
 	defer os.Remove(filepath.Join(h.Config.DataDir, SocketName))
 	// The followers stop after all writers.
 	uncanceled, stopFollowing := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopFollowing()
 	followers, following := errgroup.WithContext(uncanceled)
 	followIndex := h.Index.Run
-	if public == nil { // one command, which may not search
+	if !isPublic { // one command, which may not search
 		followIndex = h.Index.Follow
 	}
 	h.startFollowers(following, followers, followIndex)
@@ -59,7 +60,7 @@ func (h *Server) Run(ctx context.Context, public net.Listener, crawl bool, ready
 			return errors.New("what follows the store has stopped")
 		}
 	})
-	if public != nil {
+	if isPublic {
 		h.warnOfLogLock()
 		if warning := describeLocalDIDs(h.Config); warning != "" {
 			h.log.Warn(warning)
@@ -68,7 +69,7 @@ func (h *Server) Run(ctx context.Context, public net.Listener, crawl bool, ready
 		defer stop()
 		group.Go(func() error { return h.reloadOnHangup(ctx, again) })
 	}
-	for _, p := range h.listParts(listeners, crawl) {
+	for _, p := range h.listParts(socket, listeners, crawl) {
 		if p.enabled {
 			group.Go(func() error { return p.run(ctx) })
 		}
@@ -84,43 +85,6 @@ func (h *Server) Run(ctx context.Context, public net.Listener, crawl bool, ready
 	h.awaitFollowers() // of that one record
 	stopFollowing()
 	return errors.Join(err, followers.Wait())
-}
-
-// serverListeners are the listeners of a server. Those that are not configured are nil.
-type serverListeners struct {
-	socket, public, metrics, operator, tools net.Listener
-}
-
-// openListeners opens the socket and, for a public server, the configured listeners.
-func (h *Server) openListeners(public net.Listener) (serverListeners, error) {
-	l := serverListeners{public: public}
-	for key, row := range map[string]struct {
-		address string
-		to      *net.Listener
-	}{"metrics_listen": {h.Config.MetricsListen, &l.metrics}, "admin_listen": {h.Config.AdminListen, &l.operator}, "altar.tls_listen": {h.Config.Altar.TLSListen, &l.tools}} {
-		if row.address == "" || public == nil {
-			continue
-		}
-		var err error
-		if *row.to, err = ListenTCP(row.address, key+" in the configuration"); err != nil {
-			l.closeListeners()
-			return l, err
-		}
-	}
-	var err error
-	if l.socket, err = listenSocket(h.Config.DataDir); err != nil {
-		l.closeListeners()
-	}
-	return l, err
-}
-
-// closeListeners closes the opened listeners. Listeners that have served are already closed.
-func (l serverListeners) closeListeners() {
-	for _, opened := range []net.Listener{l.metrics, l.operator, l.tools} {
-		if opened != nil {
-			opened.Close()
-		}
-	}
 }
 
 // startFollowers starts all followers of the store.
@@ -147,13 +111,16 @@ type part struct {
 }
 
 // listParts returns all parts of a server except its followers.
-func (h *Server) listParts(l serverListeners, crawl bool) []part {
-	isPublic := l.public != nil
+func (h *Server) listParts(socket net.Listener, l *Listeners, crawl bool) []part {
+	isPublic := l != nil
+	if !isPublic {
+		l = &Listeners{}
+	}
 	// The tool host's own address shares the limits of the public one.
 	public := h.limits.ConnectionPool(publicConnections(h.Config))
 	return []part{
 		{true, func(ctx context.Context) error {
-			return h.serveListener(ctx, l.socket, h.limits.ConnectionPool(operatorConnections()), h.api.OperatorHandler())
+			return h.serveListener(ctx, socket, h.limits.ConnectionPool(operatorConnections()), h.api.OperatorHandler())
 		}},
 		{isPublic, func(ctx context.Context) error {
 			return h.serveListener(ctx, l.public, public, h.api.Handler())

@@ -110,7 +110,11 @@ func Open(ctx context.Context, c config.Config, e Environment, l *slog.Logger, o
 	if err := checkStoreFiles(c.DataDir); err != nil {
 		return nil, err
 	}
-	if err := checkCopyDirectory(c); err != nil {
+	if err := checkSettings(c); err != nil {
+		return nil, err
+	}
+	vectors, err := readVectors(c.Search.VectorFile)
+	if err != nil {
 		return nil, err
 	}
 	// The log is held against the store before either is changed.
@@ -130,10 +134,6 @@ func Open(ctx context.Context, c config.Config, e Environment, l *slog.Logger, o
 	}
 	if err != nil {
 		l.Warn("what is left of an interrupted backup was not removed", "error", err)
-	}
-	vectors, err := readVectors(c.Search.VectorFile)
-	if err != nil {
-		return nil, err
 	}
 	h.standing = standing.Open(standing.Options{Store: h.Store, Path: filepath.Join(c.DataDir, "standing"), Log: l})
 	if h.Index, err = index.Open(ctx, index.Options{Dir: filepath.Join(c.DataDir, "index"), Store: h.Store, Vectors: vectors, States: h.standing, Log: l}); err != nil {

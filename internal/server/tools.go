@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"gazetteer/internal/exit"
 	"gazetteer/internal/version"
 	"gazetteer/registry"
 	"gazetteer/toolhost"
@@ -26,7 +25,7 @@ func (h *Server) openTools(ctx context.Context, e Environment) error {
 	}
 	require, err := registry.ParseRequire(c.Require)
 	if err != nil {
-		return exit.Usagef("altar.require: %v", err)
+		return err
 	}
 	o := toolhost.Options{
 		Store: h.Store, Dir: filepath.Join(h.Config.DataDir, "altar"),
@@ -59,7 +58,7 @@ func (h *Server) openHTTPRuntime(e Environment) error {
 	var err error
 	if file := h.Config.Altar.CredentialsFile; file != "" {
 		if credentials, err = httpruntime.ReadCredentials(file); err != nil {
-			return exit.Usagef("altar.credentials_file: %v", err)
+			return err
 		}
 	}
 	transport, err := h.newToolTransport(e)

@@ -92,6 +92,11 @@ func (d *demo) runDemo(ctx context.Context) (err error) {
 	defer public.Close()
 	d.base = "http://" + public.Addr().String()
 	config.PublicURL = d.base
+	listeners, err := server.Listen(config, public)
+	if err != nil {
+		return err
+	}
+	defer listeners.Close()
 	world := server.Environment{Dial: d.net.Dial, Roots: d.net.Roots(), DNS: d.net}
 	if d.server, err = server.Open(ctx, config, world, cli.NewLogger(d.Err, config.LogLevel), d.recordVisit); err != nil {
 		return err
@@ -100,7 +105,7 @@ func (d *demo) runDemo(ctx context.Context) (err error) {
 	if err := d.listExpectedHosts(ctx); err != nil {
 		return err
 	}
-	return d.serveAndCheck(ctx, public)
+	return d.serveAndCheck(ctx, listeners)
 }
 
 // addSites serves the directories that the user names.
@@ -194,7 +199,7 @@ func (d *demo) recordVisit(r crawler.Result) {
 
 // serveAndCheck runs the server and, at the same time, the crawl and the checks. It then prints the
 // invitation.
-func (d *demo) serveAndCheck(ctx context.Context, public net.Listener) error {
+func (d *demo) serveAndCheck(ctx context.Context, listeners *server.Listeners) error {
 	running, stop := context.WithCancel(ctx)
 	defer stop()
 	ready, told := make(chan struct{}), make(chan error, 1)
@@ -207,7 +212,7 @@ func (d *demo) serveAndCheck(ctx context.Context, public net.Listener) error {
 	}()
 	d.printf("%s", describeNet(d.net.Hosts()))
 	d.printf("Crawling. Pages and API: %s", d.base)
-	err := d.server.Run(running, public, true, func() { close(ready) })
+	err := d.server.Run(running, listeners, true, func() { close(ready) })
 	stop()
 	told1 := <-told
 	d.helpers.Wait()

@@ -66,7 +66,7 @@ func (c cosigner) Sign(text []byte) ([]byte, error) {
 // log (Ed25519, type 1) or of a witness (cosignature/v1, type 4).
 func NewVerifier(public string) (note.Verifier, error) {
 	if v, err := note.NewVerifier(public); err == nil {
-		return v, checkName(v.Name())
+		return v, CheckName(v.Name())
 	}
 	name, rest, _ := strings.Cut(public, "+")
 	number, text, _ := strings.Cut(rest, "+")
@@ -74,7 +74,7 @@ func NewVerifier(public string) (note.Verifier, error) {
 	if err != nil || len(data) != 1+ed25519.PublicKeySize || data[0] != algEd25519 && data[0] != algCosignature {
 		return nil, fmt.Errorf("%q is not a public key: want name+hash+base64 of an Ed25519 key, as the log's file \"key\" has it", protocol.ClipBytes(public, MaxQuoted))
 	}
-	if err := checkName(name); err != nil {
+	if err := CheckName(name); err != nil {
 		return nil, err
 	}
 	v := cosignatureVerifier{name, data[1:]}

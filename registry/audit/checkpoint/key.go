@@ -47,7 +47,7 @@ func OpenKey(path, name string) (*Key, error) {
 }
 
 func newKeyFile(path, name string) ([]byte, error) {
-	if err := checkName(name); err != nil {
+	if err := CheckName(name); err != nil {
 		return nil, err
 	}
 	secret, _, err := note.GenerateKey(rand.Reader, name)
@@ -65,7 +65,7 @@ func ParseKey(secret string) (*Key, error) {
 	if err != nil {
 		return nil, errors.New("it is not a secret key of the form PRIVATE+KEY+name+hash+base64")
 	}
-	if err := checkName(signer.Name()); err != nil {
+	if err := CheckName(signer.Name()); err != nil {
 		return nil, err
 	}
 	parts := strings.SplitN(secret, "+", 5) // the signer has read them
@@ -99,8 +99,8 @@ func (k *Key) Verifier() note.Verifier {
 	return v
 }
 
-// checkName refuses names that a key, and therefore a log, cannot have (C2SP signed-note).
-func checkName(name string) error {
+// CheckName refuses names that a key, and therefore a log, cannot have (C2SP signed-note).
+func CheckName(name string) error {
 	bad := func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) || c == '+' }
 	if name == "" || len(name) > maxName || !utf8.ValidString(name) || strings.ContainsFunc(name, bad) {
 		return fmt.Errorf("%q is not a name of at most %d bytes without spaces and plus signs, such as registry.example/log", protocol.ClipBytes(name, MaxQuoted), maxName)
