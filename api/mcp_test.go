@@ -529,6 +529,21 @@ func TestMCPErrorsHideTheLibrary(t *testing.T) {
 	}
 }
 
+// TestMCPNamesTheWaitAsTheModelSeesIt checks that a refusal which passes names the member with the
+// time to wait: a model sees no header.
+func TestMCPNamesTheWaitAsTheModelSeesIt(t *testing.T) {
+	refuse := func(context.Context, mcpserver.Request) (mcpserver.Response, error) {
+		return mcpserver.Response{Status: 429, Body: []byte(`{"code": "rate-limited", "detail": "too many", "help": "wait for the time in Retry-After", "retry_after_seconds": 7}`)}, nil
+	}
+	h := newTestServer(t, options{handlers: func(e *gin.Engine) {
+		mcpserver.Mount(e, mcpserver.New(mcpserver.Options{Request: refuse, Version: "test"}), "https://registry.example")
+	}})
+	v := callTool(t, connectMCP(t, h), "search_operations", map[string]any{"query": "table"}, true)
+	if v["help"] != "wait for the time in retry_after_seconds" || v["retry_after_seconds"] != 7.0 {
+		t.Errorf("the refusal is %v", v)
+	}
+}
+
 // TestUnknownMCPMethod checks that an unknown method is refused in our words in each version, with the
 // id of the request: with the method that was meant, or all of them.
 func TestUnknownMCPMethod(t *testing.T) {

@@ -266,7 +266,14 @@ func TestSearchByBodyEqualsSearchByQuery(t *testing.T) {
 			t.Errorf("%s: %s at %+v (%s)", c.body, p.Code, p.Where, p.Detail)
 		}
 	}
-
+	for body, want := range map[string]string{`{"query": "table"}`: "did you mean q? ", `{"q": "table", "page_size": 5}`: "did you mean limit? ", `{"q": "table", "limt": 5}`: "did you mean limit? "} {
+		if p := h.post("/api/v1/search", body, 400).problem(t); p.Code != "bad-field" || !strings.HasPrefix(p.Help, want) {
+			t.Errorf("%s: %s, help %q", body, p.Code, p.Help)
+		}
+	}
+	if p := h.get("/api/v1/search?query=table", 400).problem(t); !strings.HasPrefix(p.Help, "did you mean q? ") {
+		t.Errorf("a parameter with a name of other APIs: help %q", p.Help)
+	}
 }
 
 func TestWithinTokens(t *testing.T) {

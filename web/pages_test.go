@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -131,6 +132,34 @@ func TestPagesAreValidHTML(t *testing.T) {
 					t.Errorf("the page has %d bytes, more than 100 KiB", n)
 				}
 			})
+		}
+	}
+}
+
+// TestUnknownAddresses checks that an address without a page answers browsers with a page and
+// programs with a problem, which names the address that has another prefix or version.
+func TestUnknownAddresses(t *testing.T) {
+	h := engine(t, sample{word: plainWord})
+	for _, c := range []struct{ path, accept, kind, want string }{
+		{"/v1/search?q=taxi", "text/html,application/xhtml+xml,*/*;q=0.8", "text/html; charset=utf-8", "<h1>"},
+		{"/v1/search?q=taxi", "*/*", "application/problem+json", "did you mean /api/v1/search? "},
+		{"/v1/search?q=taxi", "", "application/problem+json", "did you mean /api/v1/search? "},
+		{"/v2/agents/AIR-0000-0000-0000", "application/json", "application/problem+json", "did you mean /api/v1/agents/AIR-0000-0000-0000? "},
+		{"/v1/services/%22%3Cb%3E", "*/*", "application/problem+json", "did you mean /api/v1/services/%22%3Cb%3E? "},
+		{"/api/search", "*/*", "application/problem+json", "did you mean /api/v1/search? "},
+		{"/nosuch", "*/*", "application/problem+json", "the routes are listed in /openapi.json"},
+		{"/v1/admin/compact", "*/*", "application/problem+json", "the routes are listed in /openapi.json"},
+	} {
+		w := get(t, h, c.path, "Accept", c.accept)
+		text := w.Body.String()
+		if c.kind != "text/html; charset=utf-8" {
+			var p struct{ Help string }
+			if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil || !strings.HasPrefix(p.Help, c.want) {
+				t.Errorf("%s, Accept %q: %s", c.path, c.accept, text)
+			}
+		}
+		if w.Code != 404 || w.Header().Get("Content-Type") != c.kind || !strings.Contains(text, strings.TrimSpace(c.want)) {
+			t.Errorf("%s, Accept %q: %d %s: %s", c.path, c.accept, w.Code, w.Header().Get("Content-Type"), text)
 		}
 	}
 }

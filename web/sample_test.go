@@ -502,6 +502,7 @@ func get(t testing.TB, h http.Handler, target string, header ...string) *httptes
 func ask(t testing.TB, h http.Handler, method, target string, header ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequest(method, target, nil)
+	r.Header.Set("Accept", "text/html")
 	for i := 0; i+1 < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}

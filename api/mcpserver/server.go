@@ -327,6 +327,11 @@ func (e *toolError) Error() string {
 	return string(text)
 }
 
+// nameWait names the time to wait as a model sees it: in a member of the error, not in a header.
+func nameWait(text string) string {
+	return strings.ReplaceAll(text, "Retry-After", "retry_after_seconds")
+}
+
 // sendRequest sends a request and decodes the answer into v. A refusal is a *[toolError].
 func (t tools) sendRequest(ctx context.Context, r Request, v any) (Response, error) {
 	response, err := t.request(ctx, r)
@@ -338,7 +343,7 @@ func (t tools) sendRequest(ctx context.Context, r Request, v any) (Response, err
 		if err := json.Unmarshal(response.Body, &problem); err != nil {
 			return response, &toolError{Code: "failed", Detail: fmt.Sprintf("the registry answered with status %d and no problem document", response.Status)}
 		}
-		problem.Detail, problem.Help = cleanText(problem.Detail, maxText), cleanText(problem.Help, maxText)
+		problem.Detail, problem.Help = nameWait(cleanText(problem.Detail, maxText)), nameWait(cleanText(problem.Help, maxText))
 		problem.Alternatives = safeWords(problem.Alternatives)
 		if strings.Contains(problem.Help, "/api/v1/") { // a model has no addresses of the API
 			problem.Help = "search_operations finds operations and their hosts by words"

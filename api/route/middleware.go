@@ -17,7 +17,6 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"gazetteer/internal/nearest"
 	"gazetteer/limit"
 	"gazetteer/protocol"
 	"gazetteer/relay/relayhttp"
@@ -243,23 +242,6 @@ func (a *Mux) sendProblem(c *gin.Context, r *Error) {
 	}
 	c.Writer.WriteHeader(r.Problem.Status)
 	c.Writer.Write(append(body, '\n'))
-}
-
-// answerNoRoute answers at addresses without a route.
-func (a *Mux) answerNoRoute(c *gin.Context) {
-	if isReferenceOperatorRoute(c.Request.Method, c.Request.URL.Path) {
-		a.sendError(c, operatorOnly())
-		return
-	}
-	if a.notFound != nil && !ownsPath(c.Request.URL.Path) {
-		a.notFound(c)
-		return
-	}
-	help := "the routes are listed in /openapi.json"
-	if question := nearest.Question(c.Request.URL.Path, slices.Sorted(maps.Keys(a.Fixed))); question != "" {
-		help = question + " " + help
-	}
-	a.sendError(c, NewProblem(problemNoRoute, "nothing is served at this address", help))
 }
 
 // answerNoMethod answers methods that an address does not accept. Gin has put the accepted ones

@@ -88,10 +88,21 @@ func (k ParameterChecker) checkParameters(ctx huma.Context) (url.Values, error) 
 	return query, nil
 }
 
-// DescribeKnown names the known parameter or member that is close to a wrong name, then all of them.
+// otherNames are common names in other APIs for the parameters of this one.
+var otherNames = map[string]string{
+	"query": "q", "search": "q", "text": "q", "keyword": "q", "keywords": "q", "term": "q", "terms": "q",
+	"size": "limit", "count": "limit", "page_size": "limit", "per_page": "limit", "top_k": "limit",
+	"page": "cursor", "page_token": "cursor", "offset": "cursor", "after": "cursor",
+}
+
+// DescribeKnown names the known parameter or member that is close to a wrong name or has another
+// name elsewhere, then all of them.
 func DescribeKnown(wrong string, known []string) string {
 	if len(known) == 0 {
 		return "this address takes none"
+	}
+	if name := otherNames[strings.ToLower(wrong)]; slices.Contains(known, name) {
+		return "did you mean " + name + "? known are: " + JoinWords(known)
 	}
 	return strings.TrimSpace(nearest.Question(wrong, known) + " known are: " + JoinWords(known))
 }

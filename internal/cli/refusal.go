@@ -97,13 +97,22 @@ func nameChoices(text string, query url.Values) string {
 		if slices.Contains(choices, value) {
 			continue
 		}
-		question := nearest.Question(value, choices)
-		if question != "" {
-			question += " "
-		}
-		return fmt.Sprintf("--%s %s: %swant one of %s", strings.ReplaceAll(m[1], "_", "-"), format.Visible(value), question, list)
+		return CheckChoice("--"+strings.ReplaceAll(m[1], "_", "-"), value, choices).Error()
 	}
 	return text
+}
+
+// CheckChoice refuses a value that is none of the choices, with those that are similar to it. What
+// names the flag or the argument.
+func CheckChoice(what, value string, choices []string) error {
+	if slices.Contains(choices, value) {
+		return nil
+	}
+	question := nearest.Question(value, choices)
+	if question != "" {
+		question += " "
+	}
+	return exit.Usagef("%s %s: %swant one of %s", what, format.Visible(value), question, strings.Join(choices, ", "))
 }
 
 // IsRefusedWithStatus reports whether an error is an answer of that status.

@@ -83,6 +83,9 @@ func (v *convertRun) runConvert(ctx context.Context, args []string) error {
 	if v.to == "" {
 		return usageErrorf("convert needs --to: the format wanted\nall conversions: %s convert --list", v.Program)
 	}
+	if err := v.checkFormats(); err != nil {
+		return err
+	}
 	if err := v.checkURL(); err != nil {
 		return err
 	}
@@ -96,6 +99,26 @@ func (v *convertRun) runConvert(ctx context.Context, args []string) error {
 		return err
 	}
 	return v.convertText(args[0], text)
+}
+
+// checkFormats refuses formats that no conversion has, before anything is said of the input.
+func (v *convertRun) checkFormats() error {
+	var sources, targets []string
+	for _, c := range convert.Conversions {
+		sources, targets = append(sources, c.From), append(targets, c.To)
+	}
+	for _, flag := range []struct {
+		name, value string
+		known       []string
+	}{{"--to", v.to, targets}, {"--from", v.from, sources}} {
+		slices.Sort(flag.known)
+		known := slices.Compact(flag.known)
+		if flag.value != "" && !slices.Contains(known, flag.value) {
+			return usageErrorf("%s %s: %swant one of %s\nall conversions: %s convert --list",
+				flag.name, format.Visible(flag.value), suggest(flag.value, known), strings.Join(known, ", "), v.Program)
+		}
+	}
+	return nil
 }
 
 // checkURL refuses an address of --url that names no host, and completes a bare host.

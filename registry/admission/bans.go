@@ -28,7 +28,8 @@ const (
 	BanNetwork = "network" // an IP prefix, from which nobody registers, writes or reports
 )
 
-var banKinds = []string{BanKey, BanHandle, BanDomain, BanNetwork}
+// BanKinds are the kinds of block lists.
+var BanKinds = []string{BanKey, BanHandle, BanDomain, BanNetwork}
 
 const (
 	maxBans = 100000
@@ -267,7 +268,7 @@ func (p *Policy) Bans(ctx context.Context, kind, after string, limit int) (bans 
 	}
 	prefix := store.BanPrefix
 	if kind != "" {
-		if !slices.Contains(banKinds, kind) {
+		if !slices.Contains(BanKinds, kind) {
 			return nil, "", unknownBanKind(kind)
 		}
 		prefix = store.BansOf(kind)
@@ -288,7 +289,7 @@ func (p *Policy) Bans(ctx context.Context, kind, after string, limit int) (bans 
 }
 
 func unknownBanKind(kind string) error {
-	return &registry.Error{Field: "kind", Code: "value", Message: "unknown block list " + fmt.Sprintf("%q", protocol.ClipBytes(kind, registry.MaxQuoted)), Help: "it is one of " + strings.Join(banKinds, ", ")}
+	return &registry.Error{Field: "kind", Code: "value", Message: "unknown block list " + fmt.Sprintf("%q", protocol.ClipBytes(kind, registry.MaxQuoted)), Help: "it is one of " + strings.Join(BanKinds, ", ")}
 }
 
 // normalizeBanValue returns a value in its normal form.

@@ -18,7 +18,8 @@ import (
 )
 
 // What an attestation may say, in the reference's words.
-var attestationTypes = []string{"identity_verification", "operator_confirmation", "dependency", "safety_review"}
+// Types are the types of attestations.
+var Types = []string{"identity_verification", "operator_confirmation", "dependency", "safety_review"}
 
 // The conditions of the reference, which calls them locks, for an attester.
 const (
@@ -70,8 +71,8 @@ func (q Request) validateRequest(subject string, now time.Time) (time.Time, erro
 	refuse := func(field, message, help string) (time.Time, error) {
 		return time.Time{}, &registry.Error{Field: field, Code: "value", Message: message, Help: help}
 	}
-	if !slices.Contains(attestationTypes, q.Type) {
-		help := "must be one of: " + strings.Join(attestationTypes, ", ")
+	if !slices.Contains(Types, q.Type) {
+		help := "must be one of: " + strings.Join(Types, ", ")
 		return time.Time{}, &registry.Error{Field: "attestation_type", Code: "value", Message: "invalid attestation_type", Help: help}
 	}
 	if text, err := registry.ValidateText("statement", q.Statement, maxStatement, registry.ManyLines); err != nil || text != q.Statement {

@@ -34,6 +34,9 @@ their own domain.
   gazetteer agent attest AIR-7F3K-M9JQ-X2PW --revoke 7`,
 		Args: cli.ExactArgs(1, "the agent that it is about"),
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := t.check(c); err != nil {
+				return err
+			}
 			return a.WithServer(c.Context(), cli.Registry, func(server *cli.Client) error { return a.attestAgent(c, server, k, t, args) })
 		},
 	}
@@ -43,11 +46,19 @@ their own domain.
 	return c
 }
 
-func (a *verbs) attestAgent(c *cobra.Command, server *cli.Client, k *keyring, t *attestFlags, args []string) error {
-	ctx := c.Context()
+// check refuses flags that ask for nothing or for two things, and unknown types.
+func (t *attestFlags) check(c *cobra.Command) error {
 	if (t.kind == "") == (t.revoke == 0) {
 		return cli.UsageError(c, "attest needs --type (identity_verification, operator_confirmation, dependency or safety_review), or --revoke with the number of an attestation")
 	}
+	if t.revoke != 0 {
+		return nil
+	}
+	return cli.CheckChoice("--type", t.kind, attestation.Types)
+}
+
+func (a *verbs) attestAgent(c *cobra.Command, server *cli.Client, k *keyring, t *attestFlags, args []string) error {
+	ctx := c.Context()
 	subject, err := a.findAgent(ctx, server, k, args)
 	if err != nil {
 		return err

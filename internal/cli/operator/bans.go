@@ -29,6 +29,9 @@ that have the value already. The reason is visible to the operator only.
   gazetteer registry ban domain evil.example`,
 		Args: cli.ExactArgs(2, "the kind (key, handle, domain or network) and the value"),
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := checkBanKind(args[0]); err != nil {
+				return err
+			}
 			body := map[string]string{"kind": args[0], "value": args[1], "reason": reason}
 			if until != "" {
 				at, err := parseExpiry(until)
@@ -46,6 +49,11 @@ that have the value already. The reason is visible to the operator only.
 	c.Flags().StringVar(&reason, "reason", "", "the reason, for yourself")
 	c.Flags().StringVar(&until, "until", "", "when it ends, 2027-01-31 or 2027-01-31T12:00:00Z (default: when it is lifted)")
 	return c
+}
+
+// checkBanKind refuses an unknown kind of block list.
+func checkBanKind(kind string) error {
+	return cli.CheckChoice("block list", kind, admission.BanKinds)
 }
 
 func parseExpiry(text string) (time.Time, error) {
@@ -79,6 +87,9 @@ func (a *verbs) bansCommand() *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			query := url.Values{}
 			if len(args) == 1 {
+				if err := checkBanKind(args[0]); err != nil {
+					return err
+				}
 				query.Set("kind", args[0])
 			}
 			items := func(list air.BanList) ([]admission.Ban, string) { return list.Bans, list.Next }
@@ -103,6 +114,9 @@ func (a *verbs) unbanCommand() *cobra.Command {
 		Short:      "Remove an entry from a block list",
 		Args:       cli.ExactArgs(2, "the kind (key, handle, domain or network) and the value"),
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := checkBanKind(args[0]); err != nil {
+				return err
+			}
 			query := url.Values{"kind": {args[0]}, "value": {args[1]}}
 			return showAnswer(c.Context(), a, http.MethodDelete, operatorRoot+"/bans?"+query.Encode(), nil, func(b admission.Ban) error {
 				a.PrintField("removed", b.Kind+" "+b.Value)

@@ -1,0 +1,62 @@
+package route
+
+import (
+	"maps"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"gazetteer/internal/nearest"
+)
+
+// answerNoRoute answers at addresses without a route.
+func (a *Mux) answerNoRoute(c *gin.Context) {
+	if isReferenceOperatorRoute(c.Request.Method, c.Request.URL.Path) {
+		a.sendError(c, operatorOnly())
+		return
+	}
+	if a.notFound != nil && !ownsPath(c.Request.URL.Path) {
+		c.Header("Vary", "Accept")
+		if acceptsPages(c.Request) {
+			a.notFound(c)
+			return
+		}
+	}
+	help := "the routes are listed in /openapi.json"
+	if address := nearRoute(c.Request.URL); address != "" {
+		help = "did you mean " + address + "? " + help
+	} else if question := nearest.Question(c.Request.URL.Path, slices.Sorted(maps.Keys(a.Fixed))); question != "" {
+		help = question + " " + help
+	}
+	a.sendError(c, NewProblem(problemNoRoute, "nothing is served at this address", help))
+}
+
+// acceptsPages reports whether a request names HTML among the types that it accepts, as browsers
+// do. Programs that name no type send "*/*", or nothing.
+func acceptsPages(r *http.Request) bool {
+	accept := strings.ToLower(strings.Join(r.Header.Values("Accept"), ","))
+	return strings.Contains(accept, "text/html") || strings.Contains(accept, "application/xhtml+xml")
+}
+
+// wrongPrefix matches what stands before the route in an address with another prefix or version of
+// the API.
+var wrongPrefix = regexp.MustCompile(`^/(?:api/)?(?:v[0-9]+/)?`)
+
+// nearRoute returns the address of the API with the same route as one with a wrong prefix, "" if
+// there is none: /api/v1/search for /v1/search.
+func nearRoute(u *url.URL) string {
+	const root = "/api/v1/"
+	address := root + u.EscapedPath()[len(wrongPrefix.FindString(u.EscapedPath())):]
+	path := root + u.Path[len(wrongPrefix.FindString(u.Path)):]
+	if path == u.Path || len(address) > maxNearRoute || !slices.ContainsFunc(Table, func(r Route) bool { return !r.Operator && r.matchesPath(path) }) {
+		return ""
+	}
+	return address
+}
+
+// maxNearRoute is the longest address, in bytes, that is suggested.
+const maxNearRoute = 100
