@@ -116,8 +116,11 @@ func searchPath(query string) string {
 	return "/?" + url.Values{"q": {query}}.Encode()
 }
 
-// facetText describes the values of the closed fields.
+// facetText describes the values of the closed fields, and languages.
 func facetText(field, value string) string {
+	if field == "lang" {
+		return frame.DescribeLanguage(value)
+	}
 	if w, ok := valueWords[field+":"+value]; ok {
 		return w
 	}

@@ -231,7 +231,7 @@ func (p *Pages) serviceHead(s answer.Service) serviceView {
 			if q, ok := (query.Query{}).Toggled("lang", l); ok {
 				address = searchPath(q.String())
 			}
-			add("Language", l, address)
+			add("Language", frame.DescribeLanguage(l), address)
 		}
 		for _, name := range sv.Protocols {
 			add("Interaction protocols", name, "")

@@ -171,6 +171,20 @@ func TestBrowserWalk(t *testing.T) {
 			tab.sees("#facets li", "BOOK")
 		}
 	})
+	t.Run("texts from right to left stand at the left edge of the page", func(t *testing.T) {
+		tab := newTab(t, browser, h, look{scheme: "light", width: 1280, scripts: true})
+		for _, path := range []string{"/services/locanda.test", "/?q=host%3Alocanda.test"} {
+			tab.open(path)
+			edges := evaluate[[]float64](tab, `[...document.querySelectorAll("main [dir=auto]")].filter(e => e.matches(":dir(rtl)") && e.getClientRects().length).map(e => {
+				const range = document.createRange()
+				range.selectNodeContents(e)
+				return range.getBoundingClientRect().left - e.parentElement.getBoundingClientRect().left
+			})`)
+			if len(edges) == 0 || slices.Max(edges) > 1 {
+				t.Errorf("%s: texts from right to left begin %v pixels from the left edge", path, edges)
+			}
+		}
+	})
 	t.Run("results on paper", func(t *testing.T) {
 		tab := newTab(t, browser, h, look{scheme: "light", width: 1280, scripts: true})
 		call(tab, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
@@ -371,7 +385,7 @@ func (h *testServer) places() []place {
 		{"operator-relay", h.operator + "/admin/relay", "main", "replay"},
 		{"operator-contracts", h.operator + "/admin/contracts", "td button", "Revoke"},
 		{"submit", "/submit", "main", "Add a service"},
-		{"rules", "/rules", ".page-rules", "Fetching and recognizing documents"},
+		{"rules", "/rules", ".page-rules", "Fetching and recognition"},
 		{"rules-found", "/rules?family=wk", ".rules", "WK"},
 		{"sample", "/validate?sample=broken.json", "main", "json"},
 		{"help", "/help/search", ".tries", "in plain words"},
@@ -1056,7 +1070,8 @@ const faintTexts = `(() => {
 	return faint.slice(0, 5)
 })()`
 
-// brokenLayout names texts that are clipped, words that are broken inside, and controls that overlap.
+// brokenLayout names texts and values of selects that are clipped, words that are broken inside, and
+// controls that overlap.
 // Names of hosts and addresses may be broken between their parts. Code has no words and may be broken.
 const brokenLayout = `(() => {
 	const faults = [], hidden = e => e.closest(".visually-hidden, .skip, [hidden], .page-results .search, .brand, :is(.checks, .stacked) thead, .page-home:has(.hits, .empty) .hero") || !e.checkVisibility({contentVisibilityAuto: true, visibilityProperty: true})
@@ -1099,6 +1114,15 @@ const brokenLayout = `(() => {
 			const lines = [...range.getClientRects()].filter(r => r.width > 1).map(r => Math.round(r.top))
 			if (Math.max(...lines) - Math.min(...lines) > 4) faults.push("option broken inside: " + e.outerHTML.slice(0, 120))
 		}
+	}
+	for (const e of document.querySelectorAll("select")) {
+		if (hidden(e)) continue
+		const whole = e.cloneNode(true)
+		whole.removeAttribute("id")
+		whole.style = "width: max-content; position: absolute"
+		e.after(whole)
+		if (whole.offsetWidth > e.offsetWidth + 1) faults.push("a value is cut: " + e.name + ", " + e.offsetWidth + " of " + whole.offsetWidth + " pixels")
+		whole.remove()
 	}
 	const boxes = [...document.querySelectorAll("main a, main button, main input:not([type=hidden]), main select, main summary, header a")].filter(e => !hidden(e))
 		.flatMap(e => [...e.getClientRects()].map(r => [e, r]))

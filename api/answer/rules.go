@@ -39,7 +39,7 @@ func RuleFamilies() []RuleFamily {
 			families = append(families, RuleFamily{strings.ToLower(f.RuleCodes), f.RulesTitle, f.RuleCodes})
 		}
 	}
-	return append(families, RuleFamily{"other", "Fetching and recognizing documents", ""})
+	return append(families, RuleFamily{"other", "Fetching and recognition", ""})
 }
 
 // FamilyOfRule returns the index of the family of a code in a list of all families.

@@ -101,6 +101,8 @@ func describeFigure(family, value string) string {
 		if from, to, ok := parseRange(value); ok {
 			return describeRange(family, from, to)
 		}
+	case "language":
+		return frame.DescribeLanguage(value)
 	case "signal":
 		return agentpages.DescribeSignal(value)
 	}
@@ -149,11 +151,12 @@ func formatWord(kind string) string {
 // lowerFirst writes a phrase of ours inside of a sentence.
 func lowerFirst(s string) string { return strings.ToLower(s[:min(len(s), 1)]) + s[min(len(s), 1):] }
 
-// closedFamilies are the families of rows and columns whose values the program chooses.
-var closedFamilies = map[string]string{
+// describedFamilies are the families of rows and columns whose values have words for people.
+var describedFamilies = map[string]string{
 	"adoption": "format", "changes-by-week": "format", "states": "state", "classes": "class", // over time
 	"class": "class", "state": "state", "format": "format", "formats": "formats", "alias-only": "alias-only", "duplicate": "duplicate",
 	"robots": "robots", "rule": "rule", "size": "size", "tokens": "tokens", "operations": "operations", "version-count": "version-count", "outcome": "outcome", "media-type": "media-type", "changes": "format", "agents": "signal",
+	"language": "language",
 }
 
 // maxRuleTitle is the number of characters of a rule in a table and its drawing.
@@ -162,10 +165,10 @@ const maxRuleTitle = 72
 // maxDrawn is the number of bars of a drawing.
 const maxDrawn = 20
 
-// DescribeTable returns a table with words for people in place of the values of a closed family, also
-// in its drawing. Columns of the table that a page leaves out must be left out before.
+// DescribeTable returns a table with words for people in place of the values of a described family,
+// also in its drawing. Columns of the table that a page leaves out must be left out before.
 func DescribeTable(t census.Table) census.Table {
-	family, closed := closedFamilies[t.Name]
+	family, described := describedFamilies[t.Name]
 	words := t
 	if t.Columns[0] == "date" {
 		words.Columns = append([]string{"Date"}, t.Columns[1:]...)
@@ -194,7 +197,7 @@ func DescribeTable(t census.Table) census.Table {
 			bars = append(bars, plot.Bar{Label: format.Visible(label), Value: float64(n)})
 		}
 	}
-	if t.Chart != nil && closed && t.Name != "changes" { // that draws shares, under names of formats
+	if t.Chart != nil && described && t.Name != "changes" { // that draws shares, under names of formats
 		words.Chart = plot.NewBars(t.Title, words.Columns[0], words.Columns[1], bars)
 	}
 	return words

@@ -7,7 +7,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"golang.org/x/text/language"
 	"golang.org/x/text/width"
 
 	"gazetteer/fetch"
@@ -191,19 +190,6 @@ func isHidden(r, prev rune, rest string) bool {
 
 func isJoiner(r rune) bool {
 	return r >= '\u0600' && r != utf8.RuneError && unicode.In(r, unicode.L, unicode.M, unicode.So, unicode.Sk)
-}
-
-// LanguageOf returns the language of a service as a lang attribute, or "" if it names none, several
-// or something else.
-func LanguageOf(languages []string) string {
-	if len(languages) != 1 {
-		return ""
-	}
-	t, err := language.Parse(languages[0])
-	if err != nil || t == language.Und {
-		return ""
-	}
-	return t.String()
 }
 
 // CaretIndent returns white space as wide as before, so that a caret after it points at what

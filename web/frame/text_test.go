@@ -121,19 +121,3 @@ func TestCaretUnderWideCharacters(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
-
-func TestLanguageOf(t *testing.T) {
-	for want, languages := range map[string][]string{
-		"it":    {"it"},
-		"pt-BR": {"pt-br"},
-	} {
-		if got := LanguageOf(languages); got != want {
-			t.Errorf("%v: %q, want %q", languages, got, want)
-		}
-	}
-	for _, languages := range [][]string{nil, {"it", "en"}, {"not a language"}, {`"><script>`}, {"und"}} {
-		if got := LanguageOf(languages); got != "" {
-			t.Errorf("%v: %q, want none", languages, got)
-		}
-	}
-}
