@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -168,11 +167,8 @@ func (p *Pages) valuePage(s listing) func(c *gin.Context) (frame.WebPage, error)
 
 // newUnknownValue returns the problem of a value that no service names, with values of a similar name.
 func newUnknownValue(l listing, value string, near []string) *frame.Problem {
-	v := &frame.Problem{
-		Status: http.StatusNotFound, Title: "No service uses this name", MayAppear: true,
-		What: fmt.Sprintf("No service names the %s %q.", l.thing, frame.ClipPlain(60, value)),
-		Help: "It may have been withdrawn, or be spelled differently.",
-	}
+	v := frame.NewNotFound(l.thing, fmt.Sprintf("No service names the %s %q.", l.thing, frame.ClipPlain(60, value)), "It may have been withdrawn, or be spelled differently.")
+	v.MayAppear = true
 	for _, n := range near {
 		v.Links = append(v.Links, frame.Link{Text: frame.PlainText(n), Address: l.valueAddress(n)})
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -372,6 +373,20 @@ func TestForeignTextCarriesItsLanguage(t *testing.T) {
 	t.Error("no heading of the hit has lang=it and dir=auto")
 }
 
+// TestLanguagesHaveNames checks that people read the name of a language where filters have its tag.
+func TestLanguagesHaveNames(t *testing.T) {
+	h := engine(t, sample{word: plainWord, hits: 1})
+	for path, tag := range map[string]string{"/services/ristorante.test": "it", "/?q=book+lang%3Ait": "it", "/?q=book+lang%3Apt-br": "pt-BR"} {
+		name := map[string]string{"it": "Italian (it)", "pt-BR": "Brazilian Portuguese (pt-BR)"}[tag]
+		if body := textOf(parse(t, get(t, h, path).Body.String())); !strings.Contains(body, name) {
+			t.Errorf("%s does not show %q", path, name)
+		}
+	}
+	if body := get(t, h, "/services/ristorante.test").Body.String(); !strings.Contains(body, `<a href="/?q=lang%3Ait">`) {
+		t.Error("the language of a service does not lead to its operations")
+	}
+}
+
 func TestHitShowsCallAndReasons(t *testing.T) {
 	h := engine(t, sample{word: plainWord, hits: 1})
 	text := textOf(parse(t, get(t, h, "/?q=booking+tables+cheap").Body.String()))
@@ -516,7 +531,7 @@ func TestAgentPageMarksClaims(t *testing.T) {
 	for _, want := range []string{
 		airID, "@alice", "did:wba:gazetteer.test:agents:" + airID, "https://relay.test/inbox/alice", "z6MkpTHR8",
 		"of 1,000, grade BB, self-declared", "It is a claim", "Provenance600", "Claimed The agent's own statement, not verified.",
-		"Creator nameRistorante", "Missing Not shown, or not enough yet.", "Attestationsnone by an agent with a proved domain", "in use, first seen 2 days ago", "in use from 2 months ago until 2 days ago, then replaced by rotation",
+		"Creator nameRistorante", "Missing Not shown, or not enough yet.", "Attestationsnone by an agent with a proved domain", "in use, first seen 2 days ago", "in use, first seen 2 days ago", "first seen 2 months ago, replaced by rotation 2 days ago",
 		"possession: shown by a signed statement", "Requested an hour ago for the key z6Mk", "takes effect in 2 days", "hotel.test claimed, not proved yet",
 		"AskedTXT _gazetteer.ristorante.test at 192.0.2.53:53", "Gotanother line", "Problemno value names the agent", "last checked a minute ago no request was sent",
 		"gazetteer send alice --offer \"…\" --seal or over HTTP", "names this agent", "the current key, and no other", "it answered 400 to an empty envelope, an hour ago",
@@ -629,20 +644,42 @@ func TestClaimsLinkToEvidence(t *testing.T) {
 	}
 }
 
-// TestHeadingsFollowTheirText looks for headings of texts of strangers, which begin at the right if the
-// text does, and for the paths in our headings, which stay whole.
+// TestHeadingsFollowTheirText looks for headings of texts of strangers, which have the direction of the
+// text, and for the paths in our headings, which stay whole.
 func TestHeadingsFollowTheirText(t *testing.T) {
 	h := engine(t, sample{word: func(string) string { return "مطعم" }, hits: 3})
 	for path, want := range map[string]string{
 		"/services/ristorante.test": `<h1 dir="auto">مطعم</h1>`,
 		"/agents/" + airID:          `<h1 dir="auto">مطعم</h1>`,
-		"/services":                 `<h2 dir="auto"><a href="/services/`,
-		"/agents":                   `<h2 dir="auto"><a href="/agents/`,
+		"/services":                 `<h2><a href="/services/ristorante.test" dir="auto">مطعم</a>`,
+		"/agents":                   `<h2><a href="/agents/` + airID + `" dir="auto">مطعم</a>`,
 		"/rules":                    ` <code class="one-line">/.well-known/agis.json</code></h2>`,
 	} {
 		if body := get(t, h, path).Body.String(); !strings.Contains(body, want) {
 			t.Errorf("%s has no %s", path, want)
 		}
+	}
+}
+
+// lostHandle has an agent whose handle the owner of a domain has taken, with a key of unknown age.
+type lostHandle struct{ sample }
+
+func (s lostHandle) AgentDetails(ctx context.Context, id string) (answer.AgentDetails, error) {
+	d, err := s.sample.AgentDetails(ctx, id)
+	d.Agent.Handle, d.Agent.HandleLost = "", &registry.LostHandle{Handle: "alice.test", To: neighbor, At: now.Add(-time.Hour)}
+	d.Agent.Retired[0].From = time.Time{}
+	return d, err
+}
+
+func TestAgentWithoutItsHandle(t *testing.T) {
+	text := textOf(parse(t, get(t, engine(t, lostHandle{sample{word: plainWord}}), "/agents/"+airID).Body.String()))
+	for _, want := range []string{"It lost the handle @alice.test an hour ago to " + neighbor + ", which has proved the domain of that name.", "replaced by rotation 2 days ago"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+	if strings.Contains(text, "first seen never") {
+		t.Error("a key was never seen")
 	}
 }
 
@@ -1009,6 +1046,33 @@ func TestUnknownNamesLeadToKnownOnes(t *testing.T) {
 		if w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), want) {
 			t.Errorf("%s: %d, no %s in\n%s", path, w.Code, want, w.Body)
 		}
+	}
+}
+
+// TestNotFoundTitles requests things that do not exist: title and heading of each page are "THING not found".
+func TestNotFoundTitles(t *testing.T) {
+	h := engine(t, sample{word: plainWord})
+	for path, thing := range map[string]string{
+		"/nowhere": "Page", "/services/nowhere.test": "Host", "/services/localhost": "Host",
+		"/services/ristorante.test/documents/none": "Document", "/namespaces/none": "Namespace", "/data-classes/none": "Class of data",
+		"/verbs/NONE": "Verb", "/rules/AI9999": "Rule", "/census/hosts?figure=none": "Figure", "/docs/none": "Operation",
+		"/agents/AIR-0000-0000-0000": "Agent", "/agents/AIR-0000-0000-0000/report": "Agent", "/agents/" + airID + "/report/none": "Report",
+	} {
+		w := get(t, h, path)
+		page := parse(t, w.Body.String())
+		title, heading := textOf(elements(page, "title")[0]), textOf(elements(page, "h1")[0])
+		if want := thing + " not found"; w.Code != http.StatusNotFound || heading != want || title != want+" · Gazetteer" {
+			t.Errorf("%s: %d, titled %q, headed %q, want %q", path, w.Code, title, heading, want)
+		}
+	}
+}
+
+// TestMistakeInTitleAndHeading checks that the page of a query that cannot be read says so in both.
+func TestMistakeInTitleAndHeading(t *testing.T) {
+	page := parse(t, get(t, engine(t, sample{word: plainWord}), "/?q=verb%3A").Body.String())
+	title, heading := textOf(elements(page, "title")[0]), textOf(elements(page, "h1")[0])
+	if heading != "The query is not valid" || title != heading+" · Gazetteer" {
+		t.Errorf("titled %q, headed %q", title, heading)
 	}
 }
 

@@ -30,12 +30,10 @@ func newUnknownHost(host string, why *fetch.HostError, near []string) *frame.Pro
 
 func describeUnknownHost(host string, why *fetch.HostError) *frame.Problem {
 	if why != nil {
-		return &frame.Problem{
-			Status: http.StatusNotFound, Title: "Not a host",
-			What:  fmt.Sprintf("%q cannot be the name of a public host: %s.", frame.ClipPlain(120, host), frame.PlainText(why.Problem)),
-			Help:  "A service has a public host name such as api.example.com, without scheme, port or path.",
-			Links: []frame.Link{{Text: "All services", Address: "/services"}, frame.SearchLink},
-		}
+		return frame.NewNotFound("host",
+			fmt.Sprintf("%q cannot be the name of a public host: %s.", frame.ClipPlain(120, host), frame.PlainText(why.Problem)),
+			"A service has a public host name such as api.example.com, without scheme, port or path.",
+			frame.Link{Text: "All services", Address: "/services"}, frame.SearchLink)
 	}
 	if ascii, err := fetch.CheckHost(host); err == nil {
 		host = ascii
@@ -44,24 +42,18 @@ func describeUnknownHost(host string, why *fetch.HostError) *frame.Problem {
 	if l, found := fetch.FindLookalike(host); found {
 		lookalike = fmt.Sprintf(" This name %s: check that it is the host you mean.", l)
 	}
-	return &frame.Problem{
-		Status: http.StatusNotFound, Title: "This host is not known here",
-		What: fmt.Sprintf("%s has never been visited, and no visited service refers to it.%s", name, lookalike),
-		Help: fmt.Sprintf("If it publishes a description at https://%s/.well-known/ai, add it and it will be visited. You can also check first what a visit would find.", name),
-		Links: []frame.Link{
-			{Text: "Add " + name, Address: "/submit?host=" + url.QueryEscape(host)},
-			{Text: "Check " + name, Address: "/validate?url=" + url.QueryEscape(host)}, {Text: "All services", Address: "/services"}, frame.SearchLink,
-		},
-	}
+	return frame.NewNotFound("host",
+		fmt.Sprintf("%s has never been visited, and no visited service refers to it.%s", name, lookalike),
+		fmt.Sprintf("If it publishes a description at https://%s/.well-known/ai, add it and it will be visited. You can also check first what a visit would find.", name),
+		frame.Link{Text: "Add " + name, Address: "/submit?host=" + url.QueryEscape(host)},
+		frame.Link{Text: "Check " + name, Address: "/validate?url=" + url.QueryEscape(host)},
+		frame.Link{Text: "All services", Address: "/services"}, frame.SearchLink)
 }
 
 // newUnknownVerb returns the problem of a verb that no operation has, with similar ones.
 func newUnknownVerb(verb string, near []string) *frame.Problem {
-	v := &frame.Problem{
-		Status: http.StatusNotFound, Title: "No service offers this verb", MayAppear: true,
-		What: fmt.Sprintf("No operation has the verb %q.", frame.ClipPlain(60, verb)),
-		Help: "Verbs are single imperative words such as BOOK or CANCEL.",
-	}
+	v := frame.NewNotFound("verb", fmt.Sprintf("No operation has the verb %q.", frame.ClipPlain(60, verb)), "Verbs are single imperative words such as BOOK or CANCEL.")
+	v.MayAppear = true
 	for _, n := range near {
 		v.Links = append(v.Links, frame.Link{Text: frame.PlainText(n), Address: frame.VerbPath(n)})
 	}
@@ -84,10 +76,7 @@ func (p *Pages) hostError(ctx context.Context, host string, err error) error {
 // newMissingDocument returns the problem of a document that a host does not have, with those that it
 // has.
 func newMissingDocument(host string, kind document.Kind, documents []answer.DocumentView) *frame.Problem {
-	v := &frame.Problem{
-		Status: http.StatusNotFound, Title: "This document is not stored here",
-		What: fmt.Sprintf("No document %q of %s is stored.", frame.ClipPlain(40, string(kind)), frame.ClipPlain(120, host)),
-	}
+	v := frame.NewNotFound("document", fmt.Sprintf("No document %q of %s is stored.", frame.ClipPlain(40, string(kind)), frame.ClipPlain(120, host)), "")
 	for _, d := range documents {
 		v.Links = append(v.Links, frame.Link{Text: frame.KindName(string(d.Kind)), Address: frame.ServicePath(host) + "/documents/" + string(d.Kind)})
 	}

@@ -3,7 +3,6 @@ package web
 import (
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"strings"
 
@@ -56,7 +55,7 @@ func (p *Pages) rulesPage(c *gin.Context) (frame.WebPage, error) {
 			path = "/" + path
 		}
 		v.Groups = append(v.Groups, ruleGroup{ID: "rules-" + f.ID, Title: title, Path: path})
-		v.Families = append(v.Families, ruleFamily{ID: f.ID, Title: f.Title, Chosen: f.ID == v.Family})
+		v.Families = append(v.Families, ruleFamily{ID: f.ID, Title: title, Chosen: f.ID == v.Family})
 	}
 	for _, s := range []protocol.Severity{protocol.Error, protocol.Warning, protocol.Info} {
 		v.Severities = append(v.Severities, choice{s.String(), severityWords[s], s.String() == v.Severity})
@@ -129,12 +128,8 @@ func (p *Pages) rulePage(c *gin.Context) (frame.WebPage, error) {
 	code := c.Param("code")
 	r, err := p.answers.Rule(code)
 	if errors.Is(err, answer.ErrNoRule) {
-		return frame.WebPage{}, &frame.Problem{
-			Status: http.StatusNotFound, Title: "There is no such rule",
-			What:  fmt.Sprintf("No rule has the code %q.", frame.ClipPlain(40, code)),
-			Help:  "Codes look like AI303, AGIS302 or WK104.",
-			Links: []frame.Link{{Text: "All rules", Address: "/rules"}, {Text: "Check a document", Address: "/validate"}},
-		}
+		return frame.WebPage{}, frame.NewNotFound("rule", fmt.Sprintf("No rule has the code %q.", frame.ClipPlain(40, code)), "Codes look like AI303, AGIS302 or WK104.",
+			frame.Link{Text: "All rules", Address: "/rules"}, frame.Link{Text: "Check a document", Address: "/validate"})
 	}
 	if err != nil {
 		return frame.WebPage{}, err

@@ -284,7 +284,10 @@ func (s sample) ExplainService(_ context.Context, v answer.Service) (answer.Expl
 func (s sample) HostStates() *standing.Follower               { return nil }
 func (s sample) Stats(context.Context) (*census.Stats, error) { return nil, answer.ErrNoCensus }
 
-func (s sample) CountedHosts(context.Context, string, string, int) (answer.CountedHosts, error) {
+func (s sample) CountedHosts(_ context.Context, figure, _ string, _ int) (answer.CountedHosts, error) {
+	if figure == "none" {
+		return answer.CountedHosts{}, answer.ErrNoFigure
+	}
 	return answer.CountedHosts{}, answer.ErrNoCensus
 }
 

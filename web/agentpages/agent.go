@@ -30,6 +30,7 @@ type agentView struct {
 	Name         string
 	AirID        string
 	Handle       string
+	HandleLost   *lostHandleView // nil unless another agent has taken its handle
 	Description  string
 	Status       string
 	Reason       string
@@ -65,6 +66,13 @@ type agentView struct {
 	History  []entryView
 	More     int // entries that are not shown
 	Logged   bool
+}
+
+// lostHandleView is a handle that the owner of the domain of that name has taken.
+type lostHandleView struct {
+	Handle string
+	To     string // the AIR ID of the agent that has it now
+	At     frame.Moment
 }
 
 // summaryBadge is one thing that is known of an agent, in a few words.
@@ -215,6 +223,9 @@ func (p *Pages) agentPage(c *gin.Context) (frame.WebPage, error) {
 		Summary: p.summarizeEvidence(d), Evidence: p.groupEvidence(d), Costs: costsOf(d.Evidence), Keys: p.keyViews(d), Recovery: p.recoveryOf(a), Domains: p.domainViews(a), Publish: d.Record,
 		Graph: graphOf(d), Checks: p.didChecks(d), Document: string(text), Trust: trustOf(a),
 		Logged: d.Logged, MergedInto: a.MergedInto, Origin: a.Origin, Sources: headSources(d),
+	}
+	if lost := a.HandleLost; lost != nil {
+		v.HandleLost = &lostHandleView{lost.Handle, lost.To, p.MomentOf(lost.At)}
 	}
 	v.Name = cmp.Or(v.Name, a.AirID) // erased
 	v.About, v.AboutMore = p.attestationViews(d, d.About, func(t registry.Attestation) string { return t.Attester })

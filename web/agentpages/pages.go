@@ -7,7 +7,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 
 	"gazetteer/api/answer"
@@ -74,12 +73,10 @@ func (p *Pages) Mount(e *gin.Engine) {
 
 // newUnknownAgent returns the problem of an id that no agent has.
 func newUnknownAgent(id string) *frame.Problem {
-	return &frame.Problem{
-		Status: http.StatusNotFound, Title: "No such agent",
-		What:  fmt.Sprintf("No agent is registered here as %q.", frame.ClipPlain(120, id)),
-		Help:  "Check the ID. An agent of another registry is known only there.",
-		Links: []frame.Link{{Text: "Search for its name", Address: "/agents?q=" + url.QueryEscape(id)}, {Text: "All agents", Address: "/agents"}},
-	}
+	return frame.NewNotFound("agent",
+		fmt.Sprintf("No agent is registered here as %q.", frame.ClipPlain(120, id)),
+		"Check the ID. An agent of another registry is known only there.",
+		frame.Link{Text: "Search for its name", Address: "/agents?q=" + url.QueryEscape(id)}, frame.Link{Text: "All agents", Address: "/agents"})
 }
 
 // newRefusedID returns the problem of a text that cannot be the ID of an agent.

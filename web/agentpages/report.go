@@ -38,8 +38,8 @@ type reasonView struct {
 
 // reasonWords are the reasons for a report, in the words of the form.
 var reasonWords = []reasonView{
-	{Value: "spam", Word: "It sends unsolicited messages"},
-	{Value: "impersonation", Word: "It pretends to be somebody else"},
+	{Value: "spam", Word: "It sends unwanted messages"},
+	{Value: "impersonation", Word: "It imitates someone else"},
 	{Value: "malware", Word: "It spreads harmful programs"},
 	{Value: "stolen-key", Word: "Its key was stolen"},
 	{Value: "unlawful", Word: "It does something unlawful"},
@@ -135,7 +135,7 @@ func (p *Pages) reportPage(c *gin.Context) (frame.WebPage, error) {
 	}
 	found, err := p.answers.ReportByID(c.Request.Context(), c.Param("report"))
 	if errors.Is(err, registry.ErrNotFound) || err == nil && found.AirID != v.AirID {
-		return frame.WebPage{}, frame.ErrNoPage
+		return frame.WebPage{}, frame.NewNotFound("report", "This agent has no report with this ID.", "", frame.Link{Text: "The agent", Address: frame.AgentPath(v.AirID)})
 	}
 	if err != nil {
 		return frame.WebPage{}, err

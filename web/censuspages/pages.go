@@ -7,7 +7,6 @@ import (
 	"embed"
 	"errors"
 	"html/template"
-	"net/http"
 	"net/url"
 	"strings"
 
@@ -262,10 +261,7 @@ func newUnknownFigure(figure, question string) *frame.Problem {
 	if question != "" {
 		help = frame.ClipPlain(200, frame.AsSentence(question)) + " " + help
 	}
-	return &frame.Problem{
-		Status: http.StatusNotFound, Title: "No such figure", What: "Nothing is counted under the name " + frame.ClipPlain(60, figure) + ".",
-		Help: help, Links: []frame.Link{{Text: "All figures", Address: "/census"}},
-	}
+	return frame.NewNotFound("figure", "Nothing is counted under the name "+frame.ClipPlain(60, figure)+".", help, frame.Link{Text: "All figures", Address: "/census"})
 }
 
 // renderedFigures is the page of the figures.

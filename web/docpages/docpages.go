@@ -309,10 +309,7 @@ func (p *Pages) operationPage(c *gin.Context) (frame.WebPage, error) {
 
 // newUnknownOperation returns the problem of an id that no operation of the API has.
 func newUnknownOperation(id, near string) *frame.Problem {
-	v := &frame.Problem{
-		Status: http.StatusNotFound, Title: "The API has no such operation",
-		What: fmt.Sprintf("No operation has the id %q.", frame.ClipPlain(60, id)),
-	}
+	v := frame.NewNotFound("operation", fmt.Sprintf("No operation of the API has the id %q.", frame.ClipPlain(60, id)), "")
 	if near != "" {
 		v.Links = append(v.Links, frame.Link{Text: near, Address: "/docs/" + near})
 	}

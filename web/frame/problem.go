@@ -48,6 +48,11 @@ func BadRequest(what, help string) *Problem {
 	}
 }
 
+// NewNotFound returns the problem of a thing that does not exist, with a title such as "Agent not found".
+func NewNotFound(thing, what, help string, links ...Link) *Problem {
+	return &Problem{Status: http.StatusNotFound, Title: TitleOf(thing) + " not found", What: what, Help: help, Links: links}
+}
+
 // errorPage makes the page for an error. Our own failures are logged and shown without detail. A
 // state of the server, such as an index that is being rebuilt, is not logged: any client could fill
 // the log.
@@ -73,12 +78,8 @@ func (f *Frame) problemOf(err error, building bool) *Problem {
 		return p
 	}
 	if errors.Is(err, ErrNoPage) {
-		return &Problem{
-			Status: http.StatusNotFound, Title: "There is no such page",
-			What:  "Perhaps the address was cut short.",
-			Help:  "Start here:",
-			Links: append([]Link{SearchLink, {"Services", "/services"}, {"Verbs", "/verbs"}, {"Agents", "/agents"}}, f.links...),
-		}
+		return NewNotFound("page", "No page has this address. It may have been cut short.", "Start here:",
+			append([]Link{SearchLink, {"Services", "/services"}, {"Verbs", "/verbs"}, {"Agents", "/agents"}}, f.links...)...)
 	}
 	return &Problem{
 		Status: http.StatusInternalServerError, Title: "Something broke here",
