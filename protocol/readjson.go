@@ -320,7 +320,7 @@ func describeMistake(text []byte, offset int, message string) string {
 		if len(rest) > 0 && (rest[0] == '}' || rest[0] == ']') {
 			return trailingComma
 		}
-		return "there is a comma too many"
+		return extraComma
 	case c == '/' || c == '#':
 		return noComments
 	case c == '\'' || c == '`' || hasTypographicQuote(text[offset:]):
@@ -364,6 +364,7 @@ func DescribeJSONRepair(message string) string {
 	for _, m := range []struct{ part, help string }{
 		{noComments, "remove the comment"},
 		{trailingComma, "remove the comma"},
+		{extraComma, "remove the comma, or write the value that is missing before it"},
 		{doubleQuotes, "write double quotes"},
 		{missingComma, `separate the two with a comma; a quotation mark inside a string is written \"`},
 		{endsEarly, "publish the whole text: it was cut off, or a quotation mark or closing bracket is missing"},
@@ -379,6 +380,7 @@ func DescribeJSONRepair(message string) string {
 const (
 	noComments    = "JSON has no comments"
 	trailingComma = "there is a comma before the closing bracket"
+	extraComma    = "there is a comma too many"
 	doubleQuotes  = "names and strings must be in double quotes"
 	endsEarly     = "the text ends before the JSON value does"
 	missingComma  = "a comma is missing before this"

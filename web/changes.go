@@ -88,7 +88,7 @@ func (p *Pages) changesPage(c *gin.Context) (frame.WebPage, error) {
 		filters.Set("before", strconv.FormatUint(page.Next, 10))
 		v.Older = "/changes?" + filters.Encode()
 	}
-	return frame.WebPage{Name: "changes", Title: "Changes", Description: "New, changed, removed and returned services and agents of the agent web.", JSON: "/api/v1/changes" + v.Feeds, Body: v}, nil
+	return frame.WebPage{Name: "changes", Title: "Changes", Description: "New, changed, removed and returned services and agents of the agent web.", JSON: "/api/v1/changes" + v.Feeds, Feeds: v.Feeds, Body: v}, nil
 }
 
 // severityTones are the CSS classes for severities.

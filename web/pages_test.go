@@ -484,6 +484,22 @@ func TestServicePageShowsState(t *testing.T) {
 	}
 }
 
+// TestPagesOfferTheFeedsOfTheirSubject checks that a feed reader that is given the address of a page
+// finds the changes of what the page shows.
+func TestPagesOfferTheFeedsOfTheirSubject(t *testing.T) {
+	h := engine(t, sample{word: plainWord, hits: 1})
+	for path, query := range map[string]string{
+		"/services/ristorante.test": "?host=ristorante.test", "/agents/" + airID: "?agent=" + airID, "/services": "",
+	} {
+		page := get(t, h, path).Body.String()
+		for _, want := range []string{`href="/api/v1/changes/atom` + query + `">`, `href="/api/v1/changes/feed.json` + query + `">`} {
+			if !strings.Contains(page, `<link rel="alternate" type="application/`) || !strings.Contains(page, want) {
+				t.Errorf("%s has no link to %s", path, want)
+			}
+		}
+	}
+}
+
 // TestLookalikeHostsAreMarked is R104: a name in Cyrillic letters that reads like apple.test.
 func TestLookalikeHostsAreMarked(t *testing.T) {
 	h := engine(t, sample{word: plainWord, hits: 1})

@@ -17,6 +17,16 @@ func TestResultWithoutText(t *testing.T) {
 	}
 }
 
+// TestSizeOfUnparsedText checks that a text that is not JSON has no size without white space.
+func TestSizeOfUnparsedText(t *testing.T) {
+	for _, compact := range []int{0, 4} {
+		got := resultOf(1, answer.ValidationResult{Text: []byte("{,,}"), Result: lint.Result{Input: "ai.json", Tokens: lint.Tokens{Served: 3, Compact: compact}}})
+		if want := "about 3 tokens for a model"; got.Facts != want {
+			t.Errorf("facts %q, want %q", got.Facts, want)
+		}
+	}
+}
+
 func TestHostOfValid(t *testing.T) {
 	broken := answer.ValidationResult{Result: lint.Result{Input: "https://a.example/.well-known/ai"}}
 	if host := hostOfValid([]answer.ValidationResult{broken}); host != "" {

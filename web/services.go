@@ -191,7 +191,8 @@ func (p *Pages) servicePage(c *gin.Context) (frame.WebPage, error) {
 			return frame.WebPage{}, err
 		}
 	}
-	return frame.WebPage{Name: "service", Title: frame.PlainText(v.Name), Description: frame.ClipPlain(200, v.Description), Body: v}, nil
+	return frame.WebPage{Name: "service", Title: frame.PlainText(v.Name), Description: frame.ClipPlain(200, v.Description),
+		Feeds: "?" + url.Values{"host": {s.Host}}.Encode(), Body: v}, nil
 }
 
 func (p *Pages) serviceHead(s answer.Service) serviceView {

@@ -313,6 +313,19 @@ const (
 	maxNotes   = 5 // beside one line
 )
 
+// describeSize says what a checked text costs its readers. A text that cannot be parsed has no form
+// without white space and no known operations.
+func describeSize(j answer.ValidationResult) string {
+	text := fmt.Sprintf("about %s tokens for a model", frame.FormatNumber(j.Tokens.Served))
+	if j.Tokens.Compact > 0 && j.Tokens.Compact < j.Tokens.Served {
+		text += fmt.Sprintf(", %s without white space", frame.FormatNumber(j.Tokens.Compact))
+	}
+	if j.Operations > 0 {
+		text = frame.FormatCount(j.Operations, "operation") + ", " + text
+	}
+	return text
+}
+
 func resultOf(n int, j answer.ValidationResult) resultView {
 	v := resultView{
 		ID: fmt.Sprintf("d%d", n), Input: j.Input, Kind: frame.KindName(string(j.Kind)),
@@ -326,8 +339,7 @@ func resultOf(n int, j answer.ValidationResult) resultView {
 		v.Level = fmt.Sprintf("Level %d", j.Level)
 	}
 	if len(j.Text) > 0 {
-		v.Facts = fmt.Sprintf("%s, about %s tokens for a model, %s without white space",
-			frame.FormatCount(j.Operations, "operation"), frame.FormatNumber(j.Tokens.Served), frame.FormatNumber(j.Tokens.Compact))
+		v.Facts = describeSize(j)
 	}
 	lines := strings.Split(strings.ToValidUTF8(string(j.Text), "�"), "\n")
 	if len(j.Text) == 0 {

@@ -112,7 +112,7 @@ func buildSummary(text []byte, host string) ([][]byte, []convert.Review, error) 
 
 // listGuesses lists what was guessed of the operations of an AGIS document, and what it cannot say.
 func (s *draft) listGuesses() []convert.Review {
-	out := []convert.Review{{Message: "it does not say how callers authenticate: AGIS has no member for it, AGTP settles it"}}
+	out := []convert.Review{{Message: "how callers authenticate is left out: AGIS has no member for it, AGTP settles it"}}
 	for i, o := range s.operations {
 		out = append(out, convert.Review{Pointer: fmt.Sprintf("/endpoints/%d/semantic", i),
 			Message: fmt.Sprintf("guessed from the verb %s: capability %s, is_idempotent %t, confidence_guidance %s; correct what is not so in your service",

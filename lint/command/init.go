@@ -167,7 +167,7 @@ func (v *initRun) fromOpenAPI(ctx context.Context, f initFormat, host string) (b
 		if _, err := c.Do(source, convert.Options{}); err != nil { // other texts have no servers
 			return builtDocument{}, "", v.conversionError(v.openapi, "openapi", source, err)
 		}
-		return builtDocument{}, "", usageErrorf("%s names no public host under servers: say with --url where the service is", v.openapi)
+		return builtDocument{}, "", usageErrorf("%s names no public host of the service: name it with --url", v.openapi)
 	}
 	today := v.currentTime()
 	out, err := c.Do(source, convert.Options{URL: "https://" + host + "/", Name: v.name,
@@ -185,15 +185,17 @@ func (v *initRun) fromOpenAPI(ctx context.Context, f initFormat, host string) (b
 	return m, host, err
 }
 
-// serverOf returns the first public host among the servers of an OpenAPI description, "" when there
-// is none.
+// serverOf returns the first public host that an OpenAPI description names, "" when there is none.
 func serverOf(text []byte) string {
 	root, _, err := lint.Tree(text)
 	if err != nil {
 		return ""
 	}
+	addresses := []string{"https://" + root.Member("host").Str()} // of OpenAPI 2
 	for _, s := range root.Member("servers").Elements() {
-		address := s.Member("url").Str()
+		addresses = append(addresses, s.Member("url").Str())
+	}
+	for _, address := range addresses {
 		if !strings.HasPrefix(address, "https://") {
 			continue
 		}

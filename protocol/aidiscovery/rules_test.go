@@ -629,12 +629,13 @@ func TestMissingMemberUnderAnotherName(t *testing.T) {
 // TestUnreadableHelp checks that the help for a text that is not JSON fits what is wrong with it.
 func TestUnreadableHelp(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"a": 1, }`:       "remove the comma",
-		"{\"a\": 1 // b\n": "remove the comment",
-		`{'a': 1}`:         "write double quotes",
-		`{"a": 1`:          "publish the whole text",
-		`{} {}`:            "serve a single JSON object",
-		`{"a": 1 "b": 2}`:  "separate the two with a comma",
+		`{"a": 1, }`:        "remove the comma",
+		`{"a": 1,, "b": 2}`: "remove the comma, or write the value",
+		"{\"a\": 1 // b\n":  "remove the comment",
+		`{'a': 1}`:          "write double quotes",
+		`{"a": 1`:           "publish the whole text",
+		`{} {}`:             "serve a single JSON object",
+		`{"a": 1 "b": 2}`:   "separate the two with a comma",
 	} {
 		_, findings, err := aidiscovery.Parse([]byte(text), aidiscovery.Options{})
 		if err == nil || len(findings) != 1 || !strings.HasPrefix(findings[0].Help, want) {

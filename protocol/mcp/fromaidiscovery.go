@@ -61,6 +61,14 @@ func capabilityTool(c aidiscovery.Capability, o conversion.Options, notes *conve
 			required = append(required, p.Name)
 		}
 	}
+	for _, name := range aidiscovery.PathParams(c.Endpoint) {
+		if properties.Member(name) != nil {
+			continue
+		}
+		n := tree.Put(properties, name, tree.Object("type", "string"))
+		notes.Add(n, "the description does not declare this parameter of the path")
+		required = append(required, name)
+	}
 	input := tree.Put(tool, "inputSchema", tree.Object("type", "object", "properties", properties))
 	if len(required) > 0 {
 		tree.Put(input, "required", tree.Strings(required...))

@@ -27,7 +27,7 @@ func TestFromAIDiscovery(t *testing.T) {
 	for i, want := range []string{
 		`{"name":"find_notes","description":"Finds notes\n Returns: notes[] {id, text}","inputSchema":{"type":"object","properties":{"book":{"type":"string"},` +
 			`"limit":{"type":"integer","maximum":50,"description":"how many"}},"required":["book"]},"annotations":{"readOnlyHint":true}}`,
-		`{"name":"drop_note","description":"Removes a note","inputSchema":{"type":"object","properties":{}},"annotations":{"readOnlyHint":false,"idempotentHint":true}}`,
+		`{"name":"drop_note","description":"Removes a note","inputSchema":{"type":"object","properties":{"id":{"type":"string"}},"required":["id"]},"annotations":{"readOnlyHint":false,"idempotentHint":true}}`,
 	} {
 		if got := string(protocol.WriteJSON(root.Member("tools").Items[i], "")); got != want {
 			t.Errorf("tool %d is\n%s\nwant\n%s", i, got, want)
@@ -37,6 +37,9 @@ func TestFromAIDiscovery(t *testing.T) {
 		return r.Pointer == "/tools/1/name" && strings.Contains(r.Message, `"Drop Note"`)
 	}) {
 		t.Errorf("no review says where the name comes from: %v", out.Reviews)
+	}
+	if !slices.ContainsFunc(out.Reviews, func(r conversion.Review) bool { return r.Pointer == "/tools/1/inputSchema/properties/id" }) {
+		t.Errorf("no review says that the parameter of the path was added: %v", out.Reviews)
 	}
 	if _, err := FromAIDiscovery([]byte(`{"aiendpoint": "1.0", "capabilities": []}`), conversion.Options{}); err == nil {
 		t.Error("a document without capabilities is converted")

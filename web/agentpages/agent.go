@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -238,7 +239,7 @@ func (p *Pages) agentPage(c *gin.Context) (frame.WebPage, error) {
 	if v.Offered, v.OfferedMore, err = p.offeredOperations(c.Request.Context(), a); err != nil {
 		return frame.WebPage{}, err
 	}
-	return frame.WebPage{Name: "agent", Title: frame.PlainText(v.Name), Body: v}, nil
+	return frame.WebPage{Name: "agent", Title: frame.PlainText(v.Name), Feeds: "?" + url.Values{"agent": {a.AirID}}.Encode(), Body: v}, nil
 }
 
 // missing is the group of what this registry checks and did not find.

@@ -128,6 +128,7 @@ type WebPage struct {
 	Location    string        // where to go instead, for a redirect
 	Live        bool          // shows results while a person types
 	JSON        string        // address of the same as JSON, "" for none
+	Feeds       string        // query of the feeds of the page's subject, "" for those of all changes
 	// Operator is the navigation of an operator's page, which no cache stores; nil on all others.
 	Operator []PageLink
 	building bool // the index is not whole, so something may be missing
@@ -145,13 +146,13 @@ type PageLink struct {
 const defaultDescription = "Gazetteer finds services for agents, shows how to call them, and which agents serve them."
 
 type layoutData struct {
-	Title, Description, JSON string
-	Section                  string
-	Live                     bool
-	Building                 bool
-	Operator                 []PageLink
-	Body                     any
-	Main                     template.HTML
+	Title, Description, JSON, Feeds string
+	Section                         string
+	Live                            bool
+	Building                        bool
+	Operator                        []PageLink
+	Body                            any
+	Main                            template.HTML
 }
 
 // Handle returns the handler of a page: it renders the view that work returns, or the page for an
@@ -196,7 +197,7 @@ func (f *Frame) callGuarded(work func(c *gin.Context) (WebPage, error), c *gin.C
 
 func (f *Frame) renderPage(v WebPage) ([]byte, error) {
 	var b bytes.Buffer
-	data := layoutData{Title: v.Title, Description: cmp.Or(v.Description, defaultDescription), JSON: v.JSON, Section: v.Name, Live: v.Live, Building: v.building, Operator: v.Operator, Body: v.Body, Main: v.Main}
+	data := layoutData{Title: v.Title, Description: cmp.Or(v.Description, defaultDescription), JSON: v.JSON, Feeds: v.Feeds, Section: v.Name, Live: v.Live, Building: v.building, Operator: v.Operator, Body: v.Body, Main: v.Main}
 	if err := f.templates[v.Name].ExecuteTemplate(&b, "layout", data); err != nil {
 		return nil, fmt.Errorf("render %s: %w", v.Name, err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gazetteer/api"
+	"gazetteer/document/diff"
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
 	"gazetteer/lint/format"
@@ -342,6 +343,14 @@ func (v *verbs) printContract(c toolhost.Contract) {
 	v.printContractStatus(toolhost.ContractStatus{Contract: c})
 }
 
+// describeSeverity names the severity of a change of a contract.
+func describeSeverity(severity string) string {
+	if severity == diff.None.String() {
+		return "nothing that callers notice"
+	}
+	return severity
+}
+
 func (v *verbs) printContractStatus(c toolhost.ContractStatus) {
 	about := c.DescribeEffect()
 	if c.Streaming {
@@ -355,7 +364,7 @@ func (v *verbs) printContractStatus(c toolhost.ContractStatus) {
 		about += ": " + c.Reason
 	}
 	if c.Waiting != "" {
-		about += "; a change waits: " + c.Waiting
+		about += "; a change waits: " + describeSeverity(c.Waiting)
 	}
 	fmt.Fprintf(v.Out, "%-10s %-30s %s\n", c.State, c.Name, format.Visible(about))
 	if c.InputNote != "" {

@@ -148,7 +148,7 @@ func (v *verbs) findContract(ctx context.Context, server *cli.Client, name strin
 }
 
 func (v *verbs) printChange(c toolhost.Change) {
-	fmt.Fprintf(v.Out, "%s: %s\n", c.Contract, c.Severity)
+	fmt.Fprintf(v.Out, "%s: %s\n", c.Contract, describeSeverity(c.Severity.String()))
 	if c.To == "" {
 		fmt.Fprintf(v.Out, "  the operation is gone; it was %s\n", format.Visible(c.From))
 		fmt.Fprintf(v.Out, "  until it is back, calls fail or reach what the owner left there: %s\n", v.FormatCommand("contracts revoke "+c.Contract))

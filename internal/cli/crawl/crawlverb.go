@@ -182,6 +182,9 @@ func (a *verbs) crawlHosts(ctx context.Context, c *cli.Client, asked crawlFlags)
 		}
 		p.PrintLine("%s\n  %s", title, a.FormatCommand("explain "+cli.QuoteForShell(results.faulty)))
 	}
+	if asked.list == nil && !a.JSON && err == nil && results.notDue != "" {
+		p.PrintLine("To visit it now:\n  %s", a.FormatCommand("crawl --again "+cli.QuoteForShell(results.notDue)))
+	}
 	if err == nil && results.empty > 0 && !asked.once {
 		return exit.ErrSilent
 	}

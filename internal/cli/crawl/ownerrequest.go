@@ -44,8 +44,9 @@ func (a *verbs) optInCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "opt-in HOST",
 		Short: "Let a registry visit your host again, after opt-out",
-		Long: `Opt-in reverses gazetteer opt-out. It requires the same kinds of proof: the first
-run shows the value to publish; publish it, and run the command again.
+		Long: `Opt-in reverses gazetteer opt-out, also one with --subdomains: name the host that
+opted out. It requires the same kinds of proof: the first run shows the value to
+publish; publish it, and run the command again.
 
   gazetteer opt-in www.example.com
 
@@ -83,7 +84,11 @@ func (a *verbs) sendOwnerRequest(ctx context.Context, server *cli.Client, kind o
 		for _, probe := range answer.Probes {
 			fmt.Fprintf(a.Out, "  %s\n", format.Visible(probe.String()))
 		}
-		a.PrintNextSteps("Then run this again:", a.FormatCommand(string(kind)+" "+format.Visible(host)))
+		again := string(kind) + " " + format.Visible(host)
+		if subdomains {
+			again += " --subdomains"
+		}
+		a.PrintNextSteps("Then run this again:", a.FormatCommand(again))
 	}
 	if err != nil || answer.Done {
 		return err

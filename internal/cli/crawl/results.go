@@ -29,6 +29,8 @@ type crawlResults struct {
 	faulty string
 	// blocked is set if faulty is a host that its owner or the operator does not want visited.
 	blocked bool
+	// notDue is the first host that was not visited because it is not due yet.
+	notDue string
 }
 
 // formatSummary summarizes the results of a list in one line.
@@ -76,6 +78,9 @@ func (s *crawlResults) countAndPrint(r crawler.Result, line []byte) error {
 	}
 	if (r.Documents == 0 || r.Errors > 0) && r.State != crawler.Unvisited && r.Outcome() != fetch.BadHost && s.faulty == "" {
 		s.faulty, s.blocked = r.Host, r.Outcome() == fetch.OptedOut
+	}
+	if r.NotDue && s.notDue == "" {
+		s.notDue = r.Host
 	}
 	s.states[r.State]++
 	s.operations += r.Operations

@@ -166,9 +166,13 @@ func (a *verbs) verbsCommand() *cobra.Command {
 
 // agentsCommand returns the command agents.
 func (a *verbs) agentsCommand() *cobra.Command {
-	return a.listCommand("agents", "List the agents of the registry, those with the most evidence first", "agents", func(ctx context.Context, c *cli.Client, view viewFlags) error {
+	var words string
+	command := a.listCommand("agents [WORDS]", "List the agents of the registry, those with the most evidence first", "agents", func(ctx context.Context, c *cli.Client, view viewFlags) error {
 		var page air.AgentList
 		query := url.Values{"limit": {strconv.Itoa(view.limit)}, "offset": {strconv.Itoa((view.page - 1) * view.limit)}}
+		if words != "" {
+			query.Set("q", words)
+		}
 		raw, err := c.GetJSON(ctx, "/api/v1/agents?"+query.Encode(), &page)
 		if err != nil {
 			return err
@@ -190,8 +194,19 @@ func (a *verbs) agentsCommand() *cobra.Command {
 			}
 		}
 		a.printRows(rows)
-		return a.endList(len(page.Agents), page.Total, (view.page-1)*view.limit+len(page.Agents) < page.Total, view, "agent", false)
+		return a.endList(len(page.Agents), page.Total, (view.page-1)*view.limit+len(page.Agents) < page.Total, view, "agent", words != "")
 	})
+	command.Long = `Agents lists the agents of the registry, those with the most evidence first. WORDS
+select the agents that have all of them in their name, handle, description,
+capabilities or AIR ID.
+
+  gazetteer agents
+  gazetteer agents books tables`
+	command.Args = func(_ *cobra.Command, args []string) error {
+		words = strings.Join(args, " ")
+		return nil
+	}
+	return command
 }
 
 // printDetail writes one named line below an entry of a list.
