@@ -52,6 +52,14 @@ func TestStrangeServersAreNamed(t *testing.T) {
 			t.Errorf("%d: got %q, want %q", status, got, want)
 		}
 	}
+	noRoute := []byte(`{"code": "not-found", "detail": "nothing is served at this address"}`)
+	if got, want := refusalError(&http.Response{StatusCode: 404, Request: request}, noRoute).Error(), "there is no Gazetteer at http://a.example/below: the server there answered 404 Not Found"; got != want {
+		t.Errorf("a Gazetteer that is not below the path: %q, want %q", got, want)
+	}
+	root := httptest.NewRequest(http.MethodGet, "http://a.example/api/v1/agents", nil)
+	if got, want := refusalError(&http.Response{StatusCode: 404, Request: root}, noRoute).Error(), "nothing is served at this address"; got != want {
+		t.Errorf("a Gazetteer without the route: %q, want %q", got, want)
+	}
 	if got := refusalError(&http.Response{StatusCode: 405, Request: request}, []byte(`{"detail": "this address is read only"}`)).Error(); got != "this address is read only" {
 		t.Errorf("a problem: %q", got)
 	}

@@ -50,11 +50,8 @@ func refusalError(response *http.Response, body []byte) error {
 		return err
 	}
 	text := e.Err.Error()
-	if isOfStranger(status) && !isProblem(body) && response.Request != nil {
-		at := *response.Request.URL
-		at.Path, _, _ = strings.Cut(at.Path, "/api/v1/")
-		at.RawPath, at.RawQuery = "", ""
-		text = fmt.Sprintf("there is no Gazetteer at %s: the server there answered %d %s", at.String(), status, http.StatusText(status))
+	if at, found := findNoServer(response, body, r.Code); found {
+		text = fmt.Sprintf("there is no Gazetteer at %s: the server there answered %d %s", at, status, http.StatusText(status))
 		e = &exit.Error{Code: exit.Network}
 	}
 	if response.Request != nil {
@@ -67,6 +64,22 @@ func refusalError(response *http.Response, body []byte) error {
 		text += "\n  got:      " + format.Visible(r.Got)
 	}
 	return &exit.Error{Code: e.Code, Err: &RefusedError{Status: status, Code: r.Code, AirID: r.AirID, Work: r.Work, err: errors.New(text)}}
+}
+
+// noRouteCode is the code of an address below which a Gazetteer serves nothing.
+const noRouteCode = "not-found"
+
+// findNoServer returns the address of a server that refused a request, if no Gazetteer is there:
+// another program answered, or a Gazetteer that is not below the path.
+func findNoServer(response *http.Response, body []byte, code string) (string, bool) {
+	if !isOfStranger(response.StatusCode) || response.Request == nil {
+		return "", false
+	}
+	at := *response.Request.URL
+	at.Path, _, _ = strings.Cut(at.Path, "/api/v1/")
+	at.RawPath, at.RawQuery = "", ""
+	below := code == noRouteCode && at.Path != "" && at.Path != response.Request.URL.Path
+	return at.String(), below || !isProblem(body)
 }
 
 // isOfStranger reports whether a server other than Gazetteer answers with a status to its addresses
