@@ -618,6 +618,33 @@ func TestAbsentWordsLowerTheFit(t *testing.T) {
 	}
 }
 
+// TestAnotherActLowersTheFit checks that an operation fits less that changes something and does
+// something else than the request wants. With so few operations no topic is unknown.
+func TestAnotherActLowersTheFit(t *testing.T) {
+	const between = 0.4
+	x, _ := indexed(t, agis("moving.test", "RENT /van: Rents a van to move furniture", "FIND /vans: Finds vans to move furniture"))
+	for request, low := range map[string]bool{"paint the furniture": true, "rent a van": false, "find vans for my furniture": false, "get a van to move furniture": false} {
+		if hits := search(t, x, query.Query{Words: request}).Hits; len(hits) == 0 || hits[0].Fit < between != low {
+			t.Errorf("%s: %q with the fit %v, want it below %v: %v", request, named(Result{Hits: hits}), hits[0].Fit, between, low)
+		}
+	}
+}
+
+// TestShortAnswersHaveTheSameFit checks that a short answer, which does not explain verbs, marks the
+// same hits as a whole one.
+func TestShortAnswersHaveTheSameFit(t *testing.T) {
+	x, _ := indexed(t, agis("homes.test", "ESTIMATE /value: Estimates what a flat is worth", "LIST /homes: Lists homes"))
+	q := query.Query{Words: "rent price estimate for my flat"}
+	whole := search(t, x, q).Hits
+	q.Brief = true
+	short := search(t, x, q).Hits
+	for i := range whole {
+		if whole[i].Fit != short[i].Fit {
+			t.Errorf("%s has the fit %v in a whole answer and %v in a short one", whole[i].Operation.ID, whole[i].Fit, short[i].Fit)
+		}
+	}
+}
+
 func TestNoteOnFitAgreesWithTheMarks(t *testing.T) {
 	for _, c := range []struct {
 		offset int

@@ -23,10 +23,10 @@ import (
 
 // FarFit is the threshold of the fit: hits below it are marked as far.
 //
-// It is calibrated on the development sets of everyday and agents' requests: about 4 % of the
+// It is calibrated on the development sets of everyday and agents' requests: about 3 % of the
 // requests that the index answers have only far hits among their first three. docs/search.md has
 // the figures, for several sizes of the index.
-const FarFit = 0.27
+const FarFit = 0.26
 
 const (
 	// nearMatch is the weight of a word that matches another word of similar meaning.
@@ -37,19 +37,22 @@ const (
 	contextMatch = 0.4
 	// cosineShare is the weight of the cosine in the fit, relative to the covered words. fullCosine
 	// is the cosine of a perfect fit.
-	cosineShare = 0.5
-	fullCosine  = 0.7
+	cosineShare = 0.8
+	fullCosine  = 0.8
 	// missingObject is the factor of the fit of an operation that has none of the things that
-	// something is to be done to, if no operation has one of them: renew a passport, RENEW /loan.
+	// something is to be done to: renew a passport, RENEW /loan.
 	missingObject = 0.7
 	// endsOther is the factor of the fit of an operation that ends something, and has none of the things
 	// that the request ends.
 	endsOther = 0.4
-	// missingVerb is the factor of the fit of an operation that has the thing only, and neither the
-	// verb of the request nor a related one: tow a car, RENT /car.
-	missingVerb = 0.85
-	// minVerb is the minimum importance of a verb that says much, and minObject that of its object.
-	minVerb, minObject = 1.3, 0.6
+	// missingVerb is the factor of the fit of an operation that has neither the verb of the request nor
+	// a related one, if that verb has the importance minVerb: tow a car, FIND /cars. otherAct and
+	// minOtherVerb are the same for an operation that changes something, which would do something else
+	// than what was asked: vaccinate a dog, BOOK /walk.
+	missingVerb, minVerb   = 0.7, 1.3
+	otherAct, minOtherVerb = 0.6, 0.5
+	// minObject is the minimum importance of an object of the verb.
+	minObject = 0.6
 	// otherKind is the factor of the fit of an operation with another kind of effect than the
 	// requested one, for example one that reads although something must be created.
 	otherKind = 0.5
@@ -119,9 +122,9 @@ func (s *searcher) isAbsent(w *query.Word) (bool, error) {
 	return true, nil
 }
 
-// fitOf returns the fit of an operation, 0 to 1, from the matched words and the cosine of its
-// embedding to that of the request.
-func (s *searcher) fitOf(why *Why, operation *preparedOperation, cosine float32) float64 {
+// fitOf returns the fit of an operation, 0 to 1, from the matched words, the relation of its verb, nil
+// for none, and the cosine of its embedding to that of the request.
+func (s *searcher) fitOf(why *Why, verb *Verb, operation *preparedOperation, cosine float32) float64 {
 	if len(s.importance) == 0 {
 		return 1
 	}
@@ -150,7 +153,7 @@ func (s *searcher) fitOf(why *Why, operation *preparedOperation, cosine float32)
 		fit *= 1 - n/(n+fewOperations)*absent/all
 	}
 	class := operation.class
-	fit *= s.actFactor(why)
+	fit *= s.actFactor(why, verb, class)
 	if class&effect.End != 0 && s.lacksEndedObject(why) {
 		fit *= endsOther
 	}
@@ -164,26 +167,33 @@ func (s *searcher) fitOf(why *Why, operation *preparedOperation, cosine float32)
 	return math.Round(fit*fitDigits) / fitDigits
 }
 
-// actFactor returns the factor of the fit for a verb or an object that an operation lacks.
-func (s *searcher) actFactor(why *Why) float64 {
+// actFactor returns the factor of the fit for an object that an operation lacks, and for a verb if its
+// own verb is not related either.
+func (s *searcher) actFactor(why *Why, verb *Verb, class effect.Class) float64 {
 	if s.verb < 0 {
 		return 1
 	}
-	objects, absent, found := 0, false, false
+	objects, found := 0, false
 	for i, w := range s.request.Words {
 		if i == s.verb || w.Name || w.Weight <= query.TimeWeight || s.importance[i] < minObject {
 			continue
 		}
 		objects++
-		absent = absent || s.absent[i]
 		found = found || why.creditOf(&w) > nearMatch
 	}
 	factor := 1.0
-	if objects > 0 && absent && !found {
+	if objects > 0 && !found {
 		factor *= missingObject
 	}
-	// A translated verb has other meanings, too.
-	if s.request.Language == "" && s.importance[s.verb] >= minVerb && why.Verb == nil && why.creditOf(&s.request.Words[s.verb]) <= nearMatch {
+	if verb != nil || s.request.Language != "" || why.creditOf(&s.request.Words[s.verb]) > nearMatch {
+		return factor // a translated verb has other meanings, too
+	}
+	switch importance := s.importance[s.verb]; {
+	case class != 0 && class&effect.Read == 0:
+		if importance >= minOtherVerb {
+			factor *= otherAct
+		}
+	case importance >= minVerb:
 		factor *= missingVerb
 	}
 	return factor

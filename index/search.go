@@ -463,8 +463,9 @@ func (s *searcher) readHit(ctx context.Context, r view.RankedEntry, hit *Hit) (o
 		Findings:  t.worst,
 		encoded:   &operation.encoded,
 	}
+	verb := s.index.explainVerb(query.CanonicalVerb(operation.Verb), s.query, s.request.Words)
 	if !s.query.Brief {
-		hit.Why.Verb = s.index.explainVerb(query.CanonicalVerb(operation.Verb), s.query, s.request.Words)
+		hit.Why.Verb = verb
 		for _, c := range t.DataClasses[:min(len(t.DataClasses), maxClasses)] {
 			hit.DataClasses = append(hit.DataClasses, c.Name)
 		}
@@ -477,7 +478,7 @@ func (s *searcher) readHit(ctx context.Context, r view.RankedEntry, hit *Hit) (o
 			hit.Why.Clause = clauses[nearest].Text
 		}
 	}
-	hit.Fit = s.fitOf(&hit.Why, operation, s.embedding.Whole.Cosine(s.view.EmbeddingOf(r.EntryRef)))
+	hit.Fit = s.fitOf(&hit.Why, verb, operation, s.embedding.Whole.Cosine(s.view.EmbeddingOf(r.EntryRef)))
 	hit.Far = hit.Fit < FarFit
 	return true, nil
 }
