@@ -32,7 +32,7 @@ func collectTexts(o document.Operation, s document.Service) []sourceText {
 		{"address", o.Call.URL}, {"name of the service", s.Name}, {"description of the service", s.Description}, {"authentication of the service", s.Auth}, {"header for the authentication of the service", s.AuthHeader},
 	}
 	for _, p := range o.Parameters {
-		texts = append(texts, sourceText{"name of a parameter", p.Name}, sourceText{"type of a parameter", p.Type}, sourceText{"description of a parameter", p.Description}, sourceText{"sample of a parameter", p.Sample})
+		texts = append(texts, sourceText{"name of a parameter", p.Name}, sourceText{"name of a parameter", idWords(p.Name)}, sourceText{"type of a parameter", p.Type}, sourceText{"description of a parameter", p.Description}, sourceText{"sample of a parameter", p.Sample})
 	}
 	for _, e := range o.Errors {
 		texts = append(texts, sourceText{"name of an error", e})

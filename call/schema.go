@@ -25,7 +25,7 @@ var propertyName = regexp.MustCompile(`^[A-Za-z0-9_.$@\[\]-]{1,64}$`)
 // isPropertyName reports whether a parameter's name is of the safe alphabet, and is no sentence to
 // a model.
 func isPropertyName(name string) bool {
-	return propertyName.MatchString(name) && DropInstruction(name) != ""
+	return propertyName.MatchString(name) && dropInstructingID(name) != ""
 }
 
 // Keywords of JSON Schema by the kind of their values. All others are dropped, such as title,

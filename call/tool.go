@@ -98,14 +98,16 @@ func newTool(o ToolSource, name string) Tool {
 	return t
 }
 
-// safeHow is [Of] without texts that address a model, because a tool also contains its call.
+// safeHow is [Of] with texts of the same form as in the rest of a tool, which also contains its call. A
+// parameter that the schema cannot have is not in the call either.
 func safeHow(o ToolSource) How {
 	operation, service := o.Operation, o.Service
-	operation.Path, operation.Call.URL, service.Auth, service.AuthHeader = DropInstruction(operation.Path), DropInstruction(operation.Call.URL), DropInstruction(service.Auth), DropInstruction(service.AuthHeader)
+	operation.Path, operation.Call.URL, service.AuthHeader = DropInstruction(operation.Path), DropInstruction(operation.Call.URL), DropInstruction(service.AuthHeader)
+	service.Auth = shortLine(service.Auth)
 	operation.Parameters = nil
 	for _, p := range o.Operation.Parameters {
-		if p.Name = DropInstruction(p.Name); p.Name != "" {
-			p.Type, p.Sample = DropInstruction(p.Type), DropInstruction(p.Sample)
+		if isPropertyName(p.Name) {
+			p.Type, p.Sample = shortLine(p.Type), DropInstruction(p.Sample)
 			operation.Parameters = append(operation.Parameters, p)
 		}
 	}
@@ -198,6 +200,12 @@ func quoteText(text string, most int) string {
 		return ""
 	}
 	return `"` + protocol.ClipRunes(text, most) + `"`
+}
+
+// shortLine prepares a word of a service, such as a type, for a model: one line, cut, and "" for a text
+// that addresses a model.
+func shortLine(text string) string {
+	return protocol.ClipRunes(singleLine(DropInstruction(text)), maxName)
 }
 
 // singleLine returns a text as one line, without invisible characters.
