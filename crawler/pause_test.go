@@ -2,7 +2,10 @@ package crawler
 
 import (
 	"context"
+	"fmt"
 	"net"
+	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -47,6 +50,52 @@ func TestPausesDoNotCountAsFailures(t *testing.T) {
 		h, _, err := c.readHost(ctx, "silent.test")
 		if err != nil || h.Visits != 1 || len(results) != 1 || (<-results).Outcome() == fetch.OK {
 			t.Errorf("without a pause: %v, %+v, %d results", err, h, len(results))
+		}
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestPauseWhileHostsWaitRepeatsNoVisit checks that hosts that waited for the rate during a pause, and
+// refuse the connection after it, are contacted once.
+func TestPauseWhileHostsWaitRepeatsNoVisit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		contacts := map[string]int{}
+		refuse := func(_ context.Context, _, address string) (net.Conn, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			contacts[address]++
+			return nil, syscall.ECONNREFUSED
+		}
+		c, err := New(Options{Store: teststore.New(t), Dial: refuse, Rate: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- c.Run(ctx) }()
+		const hosts = 10
+		for i := range hosts {
+			if err := c.Add(ctx, fmt.Sprintf("h%d.test", i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(3500 * time.Millisecond)
+		c.pauses.mu.Lock()
+		c.pauses.last = c.pauses.last.Add(-time.Minute) // as if no tick had come for a minute
+		c.pauses.mu.Unlock()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if len(contacts) != hosts {
+			t.Errorf("%d hosts were contacted", len(contacts))
+		}
+		for address, n := range contacts {
+			if n != 1 {
+				t.Errorf("%s was contacted %d times", address, n)
+			}
 		}
 		stop()
 		if err := <-ended; err != nil {

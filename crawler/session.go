@@ -113,7 +113,7 @@ func (c *Crawler) runSession(starting, ctx context.Context, e *frontier.DueHost)
 		return nil, err
 	case !s.later.IsZero():
 		return &visit{entry: e, later: s.later}, nil
-	case s.hasNoAnswer() && c.pauses.pausedSince(began):
+	case s.hasNoAnswer() && c.pauses.pausedSince(s.firstContact(began)):
 		return s.repeatVisit(c.now().Add(waitAfterPause)), nil
 	case len(s.visit.result.Fetches) == 0 && s.deferred:
 		return s.repeatVisit(c.now().Add(retryBusyHost)), nil
@@ -142,6 +142,15 @@ func (s *session) interruptedVisit() *visit {
 // repeatVisit returns a visit without a result, which is made again at a later time.
 func (s *session) repeatVisit(later time.Time) *visit {
 	return &visit{entry: s.visit.entry, host: Host{Name: s.visit.entry.Name}, crawlLog: s.visit.crawlLog, interrupted: true, later: later}
+}
+
+// firstContact returns when the session contacted a host first, or began if it contacted none. A pause
+// while it waited for our own limits lost no answer.
+func (s *session) firstContact(began time.Time) time.Time {
+	if s.connected.IsZero() {
+		return began
+	}
+	return s.connected
 }
 
 // hasNoAnswer reports whether a request of the session ended without an answer.
