@@ -57,8 +57,17 @@ type Row struct {
 	Feature Feature
 }
 
-// maxBars is how many bars a drawing has.
-const maxBars = 20
+// MaxBars is the number of bars that a drawing has at most.
+const MaxBars = 20
+
+// BarLabel returns the name of what the bars of a table's drawing are, with the number of those that
+// are drawn unless all are.
+func (t Table) BarLabel(name string) string {
+	if len(t.Rows) <= MaxBars {
+		return name
+	}
+	return fmt.Sprintf("%s (%d of %d)", name, MaxBars, len(t.Rows))
+}
 
 // Tables returns all tables in the order of the census.
 func (f *Figures) Tables() []Table {
@@ -135,8 +144,8 @@ func (f *Figures) seriesTable(s timeTable) (Table, bool) {
 		some := false
 		for _, p := range series.Points {
 			some = some || p.Value > 0
-			switch recorded := s.family == seriesStates || s.family == seriesClasses; {
-			case recorded && p.At.Before(f.HistoryFrom): // nothing is known of this time
+			switch {
+			case f.isUnknown(s, p.At):
 			case s.family == seriesChanges: // the figure is that of the week before the point
 				l.Points = append(l.Points, plot.Point{At: p.At.Add(-week), Value: float64(p.Value)})
 			default:
@@ -153,8 +162,11 @@ func (f *Figures) seriesTable(s timeTable) (Table, bool) {
 	if len(all) == 0 {
 		return t, false
 	}
-	for i := range all[0].Points {
-		row := Row{Cells: []string{all[0].Points[i].At.UTC().Format("2006-01-02")}}
+	for i, p := range all[0].Points {
+		if f.isUnknown(s, p.At) {
+			continue
+		}
+		row := Row{Cells: []string{p.At.UTC().Format("2006-01-02")}}
 		for _, series := range all {
 			row.Cells = append(row.Cells, fmt.Sprint(series.Points[i].Value))
 		}
@@ -171,6 +183,11 @@ func (f *Figures) seriesTable(s timeTable) (Table, bool) {
 		t.Chart = plot.NewLines(s.title, s.axis, lines)
 	}
 	return t, true
+}
+
+// isUnknown reports whether a table has no figures of a time, because the history of states begins later.
+func (f *Figures) isUnknown(s timeTable, at time.Time) bool {
+	return (s.family == seriesStates || s.family == seriesClasses) && at.Before(f.HistoryFrom)
 }
 
 // lastValue returns the newest value of a line, 0 for one without any.
@@ -206,15 +223,11 @@ func (f *Figures) familyTable(family Family) Table {
 				bars = append(bars, plot.Bar{Label: empty})
 			}
 		}
-		if len(bars) < maxBars {
+		if len(bars) < MaxBars {
 			bars = append(bars, plot.Bar{Label: format.Visible(v.Feature.Value), Value: float64(v.Hosts)})
 		}
 	}
-	label := family.Column
-	if len(values) > maxBars {
-		label += fmt.Sprintf(" (%d of %d)", maxBars, len(values))
-	}
-	t.Chart = plot.NewBars(family.Title, label, "hosts", bars)
+	t.Chart = plot.NewBars(family.Title, t.BarLabel(family.Column), "hosts", bars)
 	return t
 }
 

@@ -39,6 +39,9 @@ func TestPlotsOverTimeSayWhatWasRecorded(t *testing.T) {
 			t.Fatalf("%s is not drawn", table.Name)
 		}
 		drawings[table.Name] = string(table.Chart.SVG())
+		if table.Name == "states" && (len(table.Rows) != 2 || table.Rows[0].Cells[1] != "3") {
+			t.Errorf("the states have the rows %v, want those of their history", table.Rows)
+		}
 		found := line.FindStringSubmatch(drawings[table.Name])
 		if found == nil || len(strings.Fields(found[1])) != corners[table.Name] {
 			t.Errorf("%s has the line %q, want %d corners", table.Name, found, corners[table.Name])
@@ -51,6 +54,9 @@ func TestPlotsOverTimeSayWhatWasRecorded(t *testing.T) {
 	for _, table := range f.Tables() {
 		if table.Name == "states" && table.Chart != nil {
 			t.Errorf("states are drawn before their history: %s", table.Chart.SVG())
+		}
+		if table.Name == "states" && len(table.Rows) != 1 {
+			t.Errorf("the states have the rows %v, want that of the date", table.Rows)
 		}
 	}
 }

@@ -160,10 +160,7 @@ var describedFamilies = map[string]string{
 }
 
 // maxRuleTitle is the number of characters of a rule in a table and its drawing.
-const maxRuleTitle = 72
-
-// maxDrawn is the number of bars of a drawing.
-const maxDrawn = 20
+const maxRuleTitle = 96
 
 // DescribeTable returns a table with words for people in place of the values of a described family,
 // also in its drawing. Columns of the table that a page leaves out must be left out before.
@@ -193,12 +190,12 @@ func DescribeTable(t census.Table) census.Table {
 		if f, _ := census.FamilyOf(family); f.Ranges && i > 0 { // an axis of ranges has no gaps
 			bars = append(bars, missingBars(family, t.Rows[i-1].Cells[0], row.Cells[0])...)
 		}
-		if n, err := strconv.Atoi(row.Cells[1]); err == nil && len(bars) < maxDrawn {
+		if n, err := strconv.Atoi(row.Cells[1]); err == nil && len(bars) < census.MaxBars {
 			bars = append(bars, plot.Bar{Label: format.Visible(label), Value: float64(n)})
 		}
 	}
 	if t.Chart != nil && described && t.Name != "changes" { // that draws shares, under names of formats
-		words.Chart = plot.NewBars(t.Title, words.Columns[0], words.Columns[1], bars)
+		words.Chart = plot.NewBars(t.Title, t.BarLabel(words.Columns[0]), words.Columns[1], bars)
 	}
 	return words
 }

@@ -10,6 +10,7 @@ import (
 	"gazetteer/census"
 	"gazetteer/internal/fakestore"
 	"gazetteer/internal/teststore"
+	"gazetteer/lint"
 )
 
 // TestFolderInWords checks that the pages and plots of a census folder name values as /census does,
@@ -39,6 +40,26 @@ func TestFolderInWords(t *testing.T) {
 		}
 		if !strings.Contains(string(text), want[0]) || strings.Contains(string(text), want[1]) {
 			t.Errorf("%s: %q is missing, or %q is there", file, want[0], want[1])
+		}
+	}
+}
+
+// TestDrawingsSayHowManyBarsTheyHave checks that a drawing of some values only says of how many.
+func TestDrawingsSayHowManyBarsTheyHave(t *testing.T) {
+	f := census.Figures{Features: map[census.Feature]int{}}
+	for i, r := range lint.Rules() {
+		if i == census.MaxBars+2 {
+			break
+		}
+		f.Features[census.Feature{Family: "rule", Value: r.Code}] = 1 + i
+	}
+	for _, table := range f.Tables() {
+		if table.Name != "rule" {
+			continue
+		}
+		drawing := string(DescribeTable(table.OnPage()).Chart.SVG())
+		if want := "rule (20 of 22)"; !strings.Contains(drawing, want) {
+			t.Errorf("the drawing does not say %q: %s", want, drawing)
 		}
 	}
 }

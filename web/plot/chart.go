@@ -228,9 +228,11 @@ const (
 	barLeft  = 170
 	barRight = 56
 	barTop   = 20 // of the first bar, below the name of the labels
-	// Labels that are too long for the place beside the bars stand above them.
+	// Labels that are too long for the place beside the bars stand above them, in two lines if one is
+	// too short for some of them.
 	stackedLine = 40
 	stackedLeft = 12
+	labelLine   = 17
 	// digitWidth is the width of a digit in the font of charts.
 	digitWidth = 8
 )
@@ -246,6 +248,9 @@ func NewBars(title, label, value string, bars []Bar) *Chart {
 	if textWidth(label) > labelWidth || slices.ContainsFunc(bars, func(bar Bar) bool { return textWidth(bar.Label) > labelWidth }) {
 		line, left, labelX, anchor = stackedLine, stackedLeft, stackedLeft, "start"
 		labelWidth = chartWidth - 2*stackedLeft
+		if slices.ContainsFunc(bars, func(bar Bar) bool { return textWidth(bar.Label) > labelWidth }) {
+			line += labelLine
+		}
 	}
 	highest := 0.0
 	for _, bar := range bars {
@@ -281,11 +286,19 @@ func NewBars(title, label, value string, bars []Bar) *Chart {
 	for i, bar := range bars {
 		top := barTop + i*line + 5
 		baseline := top + barLine/2 + 2
-		if line == stackedLine {
+		if line >= stackedLine {
 			baseline -= 5 // no descender reaches the bar
 		}
-		writeLabel(labelX, baseline, bar.Label, labelWidth)
+		first, rest := bar.Label, ""
+		if line > stackedLine {
+			first, rest = splitLabel(bar.Label, labelWidth)
+		}
+		if rest != "" {
+			writeLabel(labelX, baseline, first, labelWidth)
+			first = rest
+		}
 		top += line - barLine
+		writeLabel(labelX, baseline+max(0, line-stackedLine), first, labelWidth)
 		end := max(x(bar.Value), float64(left))
 		fmt.Fprintf(&rectangles, "M%d %dH%sv%dH%dz", left, top, formatNumber(end), barLine-7, left)
 		fmt.Fprintf(&figures, `<text x="%s" y="%d">%s</text>`, formatNumber(end+6), top+barLine/2+2, formatValue(bar.Value))
@@ -321,6 +334,24 @@ func runeWidth(r rune) float64 {
 		return 10.5
 	}
 	return 8.3
+}
+
+// splitLabel splits a text after the last word that ends within so many units; rest is "" for a text
+// that is not longer, or has one word.
+func splitLabel(s string, most float64) (first, rest string) {
+	if textWidth(s) <= most {
+		return s, ""
+	}
+	at := 0
+	for i, r := range s {
+		if r == ' ' && (at == 0 || textWidth(s[:i]) <= most) {
+			at = i
+		}
+	}
+	if at == 0 {
+		return s, ""
+	}
+	return s[:at], s[at+1:]
 }
 
 // clipText shortens a text to so many units.

@@ -177,6 +177,34 @@ func TestLabelsFit(t *testing.T) {
 	}
 }
 
+// TestLongLabelsHaveTwoLines checks that a label that is too long for the drawing goes on in a second
+// line, and that no bar covers it.
+func TestLongLabelsHaveTwoLines(t *testing.T) {
+	label := "AI311 Each value of the member categories must be among the eighteen categories of the draft"
+	drawing := string(plot.NewBars("Rules", "rule", "hosts", []plot.Bar{{Label: label, Value: 3}, {Label: "short", Value: 2}}).SVG())
+	var lines []string
+	last := 0
+	for _, found := range regexp.MustCompile(`<text x="12" y="([0-9]+)">([^<:]*)</text>`).FindAllStringSubmatch(drawing, -1) {
+		y, _ := strconv.Atoi(found[1])
+		if y < last+15 {
+			t.Errorf("%q stands %d units below the line before", found[2], y-last)
+		}
+		lines, last = append(lines, found[2]), y
+	}
+	if len(lines) != 3 || lines[0]+" "+lines[1] != label || lines[2] != "short" {
+		t.Errorf("the labels are %q", lines)
+	}
+	for _, bar := range regexp.MustCompile(`M12 ([0-9]+)H[0-9.]+v([0-9]+)H12z`).FindAllStringSubmatch(drawing, -1) {
+		top, _ := strconv.Atoi(bar[1])
+		height, _ := strconv.Atoi(bar[2])
+		for _, found := range regexp.MustCompile(`<text x="12" y="([0-9]+)">`).FindAllStringSubmatch(drawing, -1) {
+			if y, _ := strconv.Atoi(found[1]); y > top-2 && y-12 < top+height {
+				t.Errorf("a bar from %d to %d covers the label at %d", top, top+height, y)
+			}
+		}
+	}
+}
+
 // TestAxesAreNamed has the name of what each axis counts, and of what the bars are.
 func TestAxesAreNamed(t *testing.T) {
 	points := []plot.Point{{At: began, Value: 1}, {At: began.AddDate(0, 1, 0), Value: 2}}
