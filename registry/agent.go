@@ -87,6 +87,9 @@ type Agent struct {
 
 	// MergedInto is the agent that replaces a merged one.
 	MergedInto string `json:"merged_into,omitempty"`
+	// MovedTo is the DID under which the agent continues in another registry or on its own host, as its
+	// key has signed; "" if it has not moved. That DID is not looked up.
+	MovedTo string `json:"moved_to,omitempty"`
 	// Absorbed holds the agents that were merged into this one.
 	Absorbed []string `json:"absorbed,omitempty"`
 	// Origin is the DID host of the registry where an imported agent began.
@@ -178,7 +181,7 @@ type ServiceEndpoint struct {
 
 // NamedDomains returns the registrable domains in an agent's record.
 func (a Agent) NamedDomains() []string {
-	addresses := []string{a.CreatorDID, a.CodeRepository, a.DocumentationURL}
+	addresses := []string{a.CreatorDID, a.MovedTo, a.CodeRepository, a.DocumentationURL}
 	for _, s := range a.ServiceEndpoints {
 		addresses = append(addresses, s.ServiceEndpoint)
 	}

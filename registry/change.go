@@ -228,6 +228,9 @@ func (a Agent) Usable() error {
 	if a.Status == Erased {
 		help = "this cannot be undone; only the AIR ID " + a.AirID + " and hashes in the transparency log remain"
 	}
+	if a.MovedTo != "" {
+		help = "use " + a.MovedTo + ", which the agent has named as its new DID; " + help
+	}
 	return &Refusal{Kind: ErrGone, Code: a.Status, Message: "Agent is " + a.Status, Help: help}
 }
 

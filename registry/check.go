@@ -248,6 +248,9 @@ func (r *Registry) CheckRecord(a *Agent) error {
 			return err
 		}
 	}
+	if _, err := r.checkMovedTo(a.MovedTo); err != nil {
+		return err
+	}
 	if err := checkCommitment("recovery_commitment", a.Commitment); err != nil {
 		return err
 	}

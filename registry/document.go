@@ -31,9 +31,7 @@ func (r *Registry) DIDDocument(a Agent) did.Document {
 		AssertionMethod:    []string{},
 		Service:            make([]did.Service, 0, 1+len(a.ServiceEndpoints)),
 	}
-	if a.CreatorDID != "" && a.CreatorDID != id {
-		d.AlsoKnownAs = []string{a.CreatorDID}
-	}
+	d.AlsoKnownAs = r.otherDIDs(a)
 	if len(a.PublicKey) > 0 {
 		key := id + did.KeyFragment
 		d.VerificationMethod = []did.VerificationMethod{{ID: key, Type: did.TypeEd25519, Controller: id,

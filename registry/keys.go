@@ -203,7 +203,7 @@ func (a Agent) CheckNoRecovery() error {
 // checkMovesNoMail refuses an update that redirects the agent's mail while a recovery is pending: a
 // thief of the current key could redirect it.
 func (u Update) checkMovesNoMail(a Agent) error {
-	if u.ServiceEndpoints == nil && u.Username == nil {
+	if u.ServiceEndpoints == nil && u.Username == nil && u.MovedTo == nil {
 		return nil
 	}
 	return a.CheckNoRecovery()

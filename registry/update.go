@@ -18,6 +18,9 @@ type Update struct {
 	// Commitment is the commitment to a recovery key, for an agent that has none yet. The request must
 	// be signed.
 	Commitment *string
+	// MovedTo is the DID under which the agent continues elsewhere; "" withdraws it. The request must
+	// be signed.
+	MovedTo *string
 	// NoSecret switches the secret off permanently, so that every later write must be signed. The
 	// request must be signed.
 	NoSecret bool
@@ -60,6 +63,10 @@ func (r *Registry) Update(ctx context.Context, airID string, who Credentials, u 
 			return &Refusal{Kind: ErrForbidden, Code: "recovery-unsigned", Message: "only a signed request can commit to a recovery key",
 				Help: "sign it with the agent's key: otherwise a thief of the secret could replace that key by a recovery"}
 		}
+		if u.MovedTo != nil && authority.By != ProofSignature {
+			return &Refusal{Kind: ErrForbidden, Code: "moved-unsigned", Message: "only a signed request can say where the agent continues",
+				Help: "sign it with the agent's key: otherwise a thief of the secret could lead its mail elsewhere"}
+		}
 		if u.NoSecret {
 			if authority.By != ProofSignature {
 				return &Refusal{Kind: ErrForbidden, Code: "secret-off-unsigned", Message: "only a signed request can switch the secret off", Help: "sign it with the agent's key, so that the agent can still be changed"}
@@ -99,6 +106,12 @@ func (r *Registry) applyUpdate(a *Agent, u Update) (fields []string, err error) 
 		case a.Commitment != *u.Commitment:
 			a.Commitment = *u.Commitment
 			fields = append(fields, "recovery_commitment")
+		}
+	}
+	if u.MovedTo != nil && err == nil {
+		var changed bool
+		if changed, err = r.setMovedTo(a, *u.MovedTo); changed {
+			fields = append(fields, "moved_to")
 		}
 	}
 	return fields, err

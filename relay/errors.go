@@ -44,8 +44,12 @@ func refuseUnresolved() *Refusal {
 	return &Refusal{Status: http.StatusBadGateway, Reason: a2a.ErrorBadGateway, Code: "recipient_unresolved", Detail: ErrNoAnswer.Error(), Wait: 5 * time.Second}
 }
 
-func refuseGone(status string) *Refusal {
-	return &Refusal{Status: http.StatusGone, Reason: reasonGone, Code: "recipient_gone", Detail: "the agent is " + status + " and accepts no mail"}
+func refuseGone(box Inbox) *Refusal {
+	detail := "the agent is " + box.Gone + " and accepts no mail"
+	if box.MovedTo != "" {
+		detail += "; it has named " + box.MovedTo + " as its new DID: write to that"
+	}
+	return &Refusal{Status: http.StatusGone, Reason: reasonGone, Code: "recipient_gone", Detail: detail}
 }
 
 func refuseRate(detail string, wait time.Duration) *Refusal {

@@ -48,6 +48,8 @@ type Inbox struct {
 	Suspended bool
 	// Gone is why the agent takes no more mail, such as "deactivated"; "" for an agent that does.
 	Gone string
+	// MovedTo is the DID under which the agent continues elsewhere; "" if it has not moved.
+	MovedTo string
 }
 
 // Inboxes finds inboxes by name. Package relay/recipients implements it over the registry's agents.
@@ -246,7 +248,7 @@ func (r *Relay) findInbox(ctx context.Context, name string) (Inbox, error) {
 		r.Log.Error("look up an inbox", "error", err)
 		return box, refuseUnavailable("the recipient cannot be looked up at the moment")
 	case box.Gone != "":
-		return box, refuseGone(box.Gone)
+		return box, refuseGone(box)
 	}
 	return box, nil
 }
@@ -255,7 +257,7 @@ func (r *Relay) findInbox(ctx context.Context, name string) (Inbox, error) {
 // the rules of the recipient.
 func (r *Relay) admitSender(ctx context.Context, box Inbox, e *a2a.Verified) (Rules, error) {
 	if !slices.Contains(box.Addresses, e.To) {
-		return Rules{}, &a2a.Refusal{Status: http.StatusBadRequest, Reason: a2a.ErrorBadRequest, Rule: a2a.RuleRecipient, Detail: "the envelope is not addressed to this inbox", AirID: box.AirID}
+		return Rules{}, &a2a.Refusal{Status: http.StatusBadRequest, Reason: a2a.ErrorBadRequest, Rule: a2a.RuleRecipient, Detail: "the envelope is not addressed to this inbox, which belongs to " + box.Name, AirID: box.AirID}
 	}
 	if NamesSender(r.Block, e.From) || len(r.Allow) > 0 && !NamesSender(r.Allow, e.From) {
 		return Rules{}, refuseForbidden("sender_blocked", "this relay accepts no mail from this sender")

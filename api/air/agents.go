@@ -77,6 +77,7 @@ type UpdateBody struct {
 	Description string  `json:"description,omitempty"`
 	registry.Editable
 	RecoveryCommitment string `json:"recovery_commitment,omitempty" doc:"for an agent that has none yet"`
+	MovedTo            string `json:"moved_to,omitempty" doc:"the DID under which the agent continues elsewhere; an empty text withdraws it; the request must be signed"`
 	NoSecret           bool   `json:"no_secret,omitempty" doc:"true switches the secret off for good; the request must be signed"`
 }
 

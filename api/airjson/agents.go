@@ -80,9 +80,10 @@ type RecordView struct {
 	TrustGrade          string       `json:"trust_grade" doc:"the same as a letter"`
 	Components          Components   `json:"components" doc:"the parts of the score"`
 	Evidence            EvidenceView `json:"evidence" doc:"each signal with what it proves"`
-	// The three members here are not in the reference.
+	// The four members here are not in the reference.
 	StatusReason string               `json:"status_reason,omitempty" doc:"why the operator has suspended or ended the agent"`
 	MergedInto   string               `json:"merged_into,omitempty" doc:"the agent that replaces a merged one"`
+	MovedTo      string               `json:"moved_to,omitempty" doc:"the DID under which the agent continues elsewhere, as its key has signed"`
 	HandleLost   *registry.LostHandle `json:"handle_lost,omitempty" doc:"the handle that an agent with the domain of that name has taken from this one"`
 }
 
@@ -148,7 +149,7 @@ func NewRecordView(r Registry, a registry.Agent) RecordView {
 		VerificationStatus: VerificationStatus{Verified: a.Standing.IsVerified(), Score: a.Standing.RoundedWeight(), ScoreRequired: registry.VerifiedWeight,
 			AttestationCount: a.Standing.Count, DistinctWhoisRoots: a.Standing.Roots, DistinctWhoisRootsRequired: registry.VerifiedRoots},
 		DIDWBAResolved: creatorResolved(r, a),
-		Status:         a.Status, StatusReason: a.Reason, MergedInto: a.MergedInto, HandleLost: a.HandleLost, Created: registry.FormatTimestamp(a.Created), Updated: registry.FormatTimestamp(a.Updated),
+		Status:         a.Status, StatusReason: a.Reason, MergedInto: a.MergedInto, MovedTo: a.MovedTo, HandleLost: a.HandleLost, Created: registry.FormatTimestamp(a.Created), Updated: registry.FormatTimestamp(a.Updated),
 		TrustScore: score.Total, TrustGrade: score.Grade, Components: Components(score.Components), Evidence: newEvidenceView(r, a, score),
 	}
 	if a.Handle != "" {

@@ -191,6 +191,7 @@ func ReadUpdate(body []byte) (registry.Update, error) {
 		u.NoSecret = *off
 	}
 	u.Commitment = m.stringMember("recovery_commitment")
+	u.MovedTo = m.stringMember("moved_to")
 	if n := m.object.Member("username"); n != nil && n.Kind == protocol.Null {
 		u.Username = new(string)
 	} else {

@@ -239,6 +239,9 @@ func (t *Transfer) storeImport(ctx context.Context, x *parsedExport) (ImportResu
 	if x.head.Registry != t.registry.Host().Authority() {
 		a.Imported, a.Origin = now, cmp.Or(a.Origin, x.head.Registry)
 	}
+	if to, err := did.ParseWeb(a.MovedTo); err == nil && to.SameHost(t.registry.Host()) {
+		a.MovedTo = "" // it has arrived
+	}
 	if err := t.checkImport(a, x.head.Registry, now); err != nil {
 		return result, errorAtLine(len(x.entries)+len(x.attested)+2, err)
 	}

@@ -108,6 +108,9 @@ func verifyEntry(before *registry.Agent, e registry.HistoryEntry, host did.Web) 
 			}
 		}
 	}
+	if len(own) == 0 && !keepsMove(before, e) {
+		return nil, &registry.Error{Code: "moved", Message: "it names another DID under which the agent continues, without a signature of its key", Help: "the history was changed: export the agent again"}
+	}
 	if before != nil {
 		return own, checkKeyChange(*before, e, agentDID, e.Authority)
 	}
@@ -115,6 +118,15 @@ func verifyEntry(before *registry.Agent, e registry.HistoryEntry, host did.Web) 
 		return nil, &registry.Error{Code: "key", Message: "an agent that was just registered has retired keys", Help: "the history was changed: export the agent again"}
 	}
 	return own, nil
+}
+
+// keepsMove reports whether an entry leaves the DID under which the agent continues elsewhere as it
+// was. An import at that place removes it.
+func keepsMove(before *registry.Agent, e registry.HistoryEntry) bool {
+	if before == nil || e.Event == registry.EventImported {
+		return e.Agent.MovedTo == "" || before != nil && e.Agent.MovedTo == before.MovedTo
+	}
+	return e.Agent.MovedTo == before.MovedTo
 }
 
 // isAgentKey reports whether a key belongs to the agent before or after an entry.

@@ -65,7 +65,7 @@ func (x Recipients) FindInbox(ctx context.Context, name string) (relay.Inbox, er
 	web.Method = did.MethodWeb
 	box.Addresses = append(box.Addresses, web.String())
 	if agent.Status != registry.Active && agent.Status != registry.Suspended {
-		box.Gone = agent.Status
+		box.Gone, box.MovedTo = agent.Status, agent.MovedTo
 	}
 	return box, nil
 }

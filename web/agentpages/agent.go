@@ -42,6 +42,7 @@ type agentView struct {
 	Created      frame.Moment
 	Updated      frame.Moment
 	MergedInto   string
+	MovedTo      string // its DID elsewhere
 	Origin       string // the registry that it was imported from
 	// Sources holds links to the origin of each statement and event, by name.
 	Sources map[string]string
@@ -223,7 +224,7 @@ func (p *Pages) agentPage(c *gin.Context) (frame.WebPage, error) {
 		Created: p.MomentOf(a.Created), Updated: p.MomentOf(a.Updated),
 		Summary: p.summarizeEvidence(d), Evidence: p.groupEvidence(d), Costs: costsOf(d.Evidence), Keys: p.keyViews(d), Recovery: p.recoveryOf(a), Domains: p.domainViews(a), Publish: d.Record,
 		Graph: graphOf(d), Checks: p.didChecks(d), Document: string(text), Trust: trustOf(a),
-		Logged: d.Logged, MergedInto: a.MergedInto, Origin: a.Origin, Sources: headSources(d),
+		Logged: d.Logged, MergedInto: a.MergedInto, MovedTo: a.MovedTo, Origin: a.Origin, Sources: headSources(d),
 	}
 	if lost := a.HandleLost; lost != nil {
 		v.HandleLost = &lostHandleView{lost.Handle, lost.To, p.MomentOf(lost.At)}

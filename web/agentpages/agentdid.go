@@ -52,6 +52,8 @@ func (p *Pages) didChecks(d answer.AgentDetails) []didCheck {
 	creator, seen := signalOf(d, registry.SignalDID)
 	for _, other := range doc.AlsoKnownAs {
 		switch {
+		case other == d.Agent.MovedTo:
+			add("alsoKnownAs", other, "claim", "signed by its key; the other document is not checked", "#history")
 		case seen && creator.Holds && other == d.Agent.CreatorDID:
 			add("alsoKnownAs", other, "good", "its own document lists this agent's key", "#evidence")
 		case seen:

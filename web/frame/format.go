@@ -54,7 +54,7 @@ func TitleOf(name string) string {
 // fieldWords describe members of an agent's record; the others describe themselves.
 var fieldWords = map[string]string{
 	"username": "handle", "service_endpoints": "endpoints", "documentation_url": "documentation", "code_repository": "repository",
-	"public_key": "key", "recovery_commitment": "recovery key", "creator_did": "creator's DID", "creator_name": "creator's name", "creator_type": "kind of creator",
+	"public_key": "key", "recovery_commitment": "recovery key", "moved_to": "new DID", "creator_did": "creator's DID", "creator_name": "creator's name", "creator_type": "kind of creator",
 }
 
 // DescribeFields names members of an agent's record for people.

@@ -175,6 +175,7 @@ func (a *verbs) printShown(record airjson.RecordView, shown shownAgent, held str
 	a.PrintField("status", record.Status)
 	a.PrintField("reason", record.StatusReason)
 	a.PrintField("into", record.MergedInto)
+	a.PrintField("moved to", record.MovedTo)
 	a.PrintField("did", keys.DID)
 	switch lost := record.HandleLost; {
 	case record.Username != nil:

@@ -26,6 +26,7 @@ type updateFlags struct {
 	noHandle    bool
 	noEndpoints bool
 	noSecret    bool
+	movedTo     string
 	addRecovery bool
 }
 
@@ -47,6 +48,7 @@ and leaves other endpoints unchanged; --no-endpoints removes them first.
 	c.Flags().StringVar(&u.handle, "handle", "", "claim a handle: 3 to 30 of a-z, 0-9 and _")
 	c.Flags().BoolVar(&u.noHandle, "no-handle", false, "give the handle back")
 	c.Flags().BoolVar(&u.noEndpoints, "no-endpoints", false, "remove all service endpoints")
+	c.Flags().StringVar(&u.movedTo, "moved-to", "", "the agent's DID at another registry, for those who know this one")
 	c.Flags().BoolVar(&u.noSecret, "no-secret", false, "switch the once-shown secret off permanently: every change must then be signed")
 	c.Flags().BoolVar(&u.addRecovery, "add-recovery", false, "make a recovery key, for an agent that has none")
 	return c
@@ -64,6 +66,9 @@ func (a *verbs) updateAgent(c *cobra.Command, server *cli.Client, k *keyring, u 
 	}
 	if c.Flags().Changed("handle") || u.noHandle {
 		body["username"] = u.handle
+	}
+	if c.Flags().Changed("moved-to") {
+		body["moved_to"] = u.movedTo
 	}
 	if u.noSecret {
 		body["no_secret"] = true

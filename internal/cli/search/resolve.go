@@ -167,8 +167,23 @@ func differsFromLeaf(r Resolution, leaf registry.HistoryEntry) string {
 		return "key"
 	case r.Inbox != "" && !slices.ContainsFunc(leaf.Agent.ServiceEndpoints, func(e registry.ServiceEndpoint) bool { return e.ServiceEndpoint == r.Inbox }):
 		return "inbox"
+	case slices.ContainsFunc(otherDIDs(r), func(other string) bool { return other != leaf.Agent.CreatorDID && other != leaf.Agent.MovedTo }):
+		return "other DID"
 	}
 	return ""
+}
+
+// otherDIDs returns the DIDs of other hosts that the DID document of an agent names as its own, too.
+func otherDIDs(r Resolution) (others []string) {
+	var document struct{ AlsoKnownAs []string }
+	json.Unmarshal(r.Document, &document) // an invalid document names none
+	own, err := did.ParseWeb(r.DID)
+	for _, other := range document.AlsoKnownAs {
+		if web, bad := did.ParseWeb(other); err != nil || bad != nil || !web.SameHost(own) {
+			others = append(others, other)
+		}
+	}
+	return others
 }
 
 // printAgent prints what a sender needs. The whole DID document is in the answer as JSON.
@@ -177,6 +192,9 @@ func (a *verbs) printAgent(r Resolution, logged string) {
 	fmt.Fprintf(a.Out, "agent  %s\ninbox  %s\n", format.Visible(cmp.Or(r.AirID, r.DID)), format.Visible(inbox))
 	if r.Key != nil {
 		fmt.Fprintf(a.Out, "key    %s, %s\n", format.Visible(r.Key.PublicKeyMultibase), format.Visible(r.Key.ID))
+	}
+	for _, other := range otherDIDs(r) {
+		fmt.Fprintf(a.Out, "also   %s\n", format.Visible(other))
 	}
 	if logged != "" {
 		fmt.Fprintf(a.Out, "log    %s\n", format.Visible(logged))

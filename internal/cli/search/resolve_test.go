@@ -10,7 +10,7 @@ import (
 	"gazetteer/registry"
 )
 
-// TestResolutionIsComparedWithLeaf checks that an answer whose id, key or inbox is not that of the
+// TestResolutionIsComparedWithLeaf checks that an answer whose id, key, inbox or other DID is not that of the
 // agent's newest leaf is noticed, wherever the key stands.
 func TestResolutionIsComparedWithLeaf(t *testing.T) {
 	key, other := make(ed25519.PublicKey, 32), make(ed25519.PublicKey, 32)
@@ -29,6 +29,9 @@ func TestResolutionIsComparedWithLeaf(t *testing.T) {
 		"id":    func(r *Resolution) { r.AirID = "AIR-2" },
 		"key":   func(r *Resolution) { r.Key.PublicKeyMultibase = did.FormatMultikey(other) },
 		"inbox": func(r *Resolution) { r.Inbox = "https://b.example/inbox" },
+		"other DID": func(r *Resolution) {
+			r.Document = append([]byte(`{"alsoKnownAs":["did:web:thief.test"],`), r.Document[1:]...)
+		},
 	} {
 		r := right()
 		if change(&r); differsFromLeaf(r, leaf) != want {
