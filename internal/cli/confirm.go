@@ -2,7 +2,10 @@ package cli
 
 import (
 	"bufio"
+	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
@@ -15,15 +18,74 @@ import (
 // Confirm tells the user at the terminal what would happen, and asks for the name of the thing that it
 // happens to, such as an AIR ID. Without a terminal only the flag --yes confirms: the caller then does
 // not call Confirm.
-func (a *App) Confirm(name, consequence string) error {
-	terminal, ok := a.In.(*os.File)
-	if !ok || !term.IsTerminal(int(terminal.Fd())) {
+func (a *App) Confirm(ctx context.Context, name, consequence string) error {
+	if a.terminal() == nil {
 		return exit.Usagef("%s: confirm with --yes", consequence)
 	}
 	fmt.Fprintf(a.Err, "%s. Type %s to confirm: ", format.Visible(strings.ToUpper(consequence[:1])+consequence[1:]), format.Visible(name))
-	line, _ := bufio.NewReader(a.In).ReadString('\n') // a truncated line is no name
-	if strings.TrimSpace(line) != name {
-		return exit.Usagef("that is not %s: nothing was done", name)
+	line, err := awaitInput(ctx, func() (string, error) { return bufio.NewReader(a.In).ReadString('\n') })
+	if err != nil {
+		fmt.Fprintln(a.Err) // the line of the question has no end yet
 	}
-	return nil
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err == nil && strings.TrimSpace(line) == name:
+		return nil
+	case strings.TrimSpace(line) == "":
+		return exit.Usagef("not confirmed: nothing was done")
+	case err != nil && !errors.Is(err, io.EOF):
+		return exit.Usagef("read the answer: %w: nothing was done", err)
+	}
+	return exit.Usagef("that is not %s: nothing was done", name)
+}
+
+// ReadPassword asks at the terminal for a text that is not shown. The result is false if there is no
+// terminal.
+func (a *App) ReadPassword(ctx context.Context, prompt string) (text []byte, asked bool, err error) {
+	terminal := a.terminal()
+	if terminal == nil {
+		return nil, false, nil
+	}
+	before, err := term.GetState(int(terminal.Fd()))
+	if err != nil {
+		return nil, true, err
+	}
+	fmt.Fprint(a.Err, prompt)
+	text, err = awaitInput(ctx, func() ([]byte, error) { return term.ReadPassword(int(terminal.Fd())) })
+	fmt.Fprintln(a.Err)
+	if ctx.Err() != nil {
+		term.Restore(int(terminal.Fd()), before) // the abandoned read leaves it without echo
+	}
+	return text, true, err
+}
+
+// terminal returns the terminal on the standard input, nil if it is none.
+func (a *App) terminal() *os.File {
+	f, ok := a.In.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return nil
+	}
+	return f
+}
+
+// awaitInput waits for a read from a terminal, until ctx ends at the latest, as at Ctrl-C. The read
+// cannot be interrupted. It is abandoned then, because the program is about to end.
+func awaitInput[T any](ctx context.Context, read func() (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		value, err := read()
+		done <- result{value, err}
+	}()
+	select {
+	case r := <-done:
+		return r.value, r.err
+	case <-ctx.Done():
+		var none T
+		return none, ctx.Err()
+	}
 }

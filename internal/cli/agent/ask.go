@@ -39,7 +39,7 @@ func (a *verbs) readOwnAgent(ctx context.Context, c *cli.Client, k *keyring) (di
 	if err != nil {
 		return did.Web{}, nil, airjson.KeysView{}, err
 	}
-	key, _, err := k.readKey(a, k.path)
+	key, _, err := k.readKey(ctx, a, k.path)
 	return owner, key, keys, err
 }
 

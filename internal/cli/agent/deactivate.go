@@ -40,7 +40,7 @@ func (a *verbs) deactivateAgent(c *cobra.Command, server *cli.Client, k *keyring
 		below, word = "/erase", "erased"
 	}
 	if !yes {
-		if err := a.Confirm(keys.AirID, keys.AirID+" would be "+word+" permanently"); err != nil {
+		if err := a.Confirm(c.Context(), keys.AirID, keys.AirID+" would be "+word+" permanently"); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"crypto/ed25519"
 
 	"github.com/spf13/cobra"
@@ -19,8 +20,8 @@ func (r *KeyReader) AddFlags(c *cobra.Command) { r.keys.addFlags(c) }
 
 // Read returns the key and the DID of its agent, "" if the file names none. It asks for the
 // passphrase on the terminal unless a file contains it.
-func (r *KeyReader) Read(a *cli.App) (ed25519.PrivateKey, string, error) {
-	key, owner, err := r.keys.readKey(&verbs{a}, r.keys.path)
+func (r *KeyReader) Read(ctx context.Context, a *cli.App) (ed25519.PrivateKey, string, error) {
+	key, owner, err := r.keys.readKey(ctx, &verbs{a}, r.keys.path)
 	if err != nil || owner.Host == "" {
 		return key, "", err
 	}

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"context"
 	"crypto/ed25519"
 	"errors"
 	"fmt"
@@ -11,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
@@ -64,13 +64,13 @@ func (k *keyring) formatFiles() string {
 
 // readKey returns the key in a file and the owner that the file names, the zero Web if it names
 // none.
-func (k *keyring) readKey(a *verbs, path string) (ed25519.PrivateKey, did.Web, error) {
+func (k *keyring) readKey(ctx context.Context, a *verbs, path string) (ed25519.PrivateKey, did.Web, error) {
 	f, err := keyfile.Open(path)
 	if err != nil {
 		return nil, did.Web{}, keyError(err, path)
 	}
 	if f.Encrypted && k.passphrase == nil {
-		if k.passphrase, err = k.askPassphrase(a, "Passphrase of "+path+": "); err != nil {
+		if k.passphrase, err = k.askPassphrase(ctx, a, "Passphrase of "+path+": "); err != nil {
 			return nil, did.Web{}, err
 		}
 	}
@@ -124,7 +124,7 @@ func keyError(err error, path string) error {
 const maxPassphrase = 1024
 
 // askPassphrase returns the passphrase from a file or from the user at the terminal.
-func (k *keyring) askPassphrase(a *verbs, prompt string) ([]byte, error) {
+func (k *keyring) askPassphrase(ctx context.Context, a *verbs, prompt string) ([]byte, error) {
 	if k.passphraseFile != "" {
 		text, err := os.ReadFile(k.passphraseFile)
 		if err != nil {
@@ -136,13 +136,13 @@ func (k *keyring) askPassphrase(a *verbs, prompt string) ([]byte, error) {
 		}
 		return line, nil
 	}
-	terminal, ok := a.In.(*os.File)
-	if !ok || !term.IsTerminal(int(terminal.Fd())) {
+	passphrase, asked, err := a.ReadPassword(ctx, prompt)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if !asked {
 		return nil, exit.Usagef("a passphrase is needed and there is no terminal to ask on: give it with --passphrase-file")
 	}
-	fmt.Fprint(a.Err, prompt)
-	passphrase, err := term.ReadPassword(int(terminal.Fd()))
-	fmt.Fprintln(a.Err)
 	if err != nil || len(passphrase) == 0 {
 		return nil, exit.Usagef("no passphrase was given")
 	}
@@ -150,11 +150,11 @@ func (k *keyring) askPassphrase(a *verbs, prompt string) ([]byte, error) {
 }
 
 // newPassphrase asks twice for a new passphrase.
-func (k *keyring) newPassphrase(a *verbs) (err error) {
-	if k.passphrase, err = k.askPassphrase(a, "Passphrase for the new keys: "); err != nil || k.passphraseFile != "" {
+func (k *keyring) newPassphrase(ctx context.Context, a *verbs) (err error) {
+	if k.passphrase, err = k.askPassphrase(ctx, a, "Passphrase for the new keys: "); err != nil || k.passphraseFile != "" {
 		return err
 	}
-	again, err := k.askPassphrase(a, "Once more: ")
+	again, err := k.askPassphrase(ctx, a, "Once more: ")
 	if err == nil && !bytes.Equal(again, k.passphrase) {
 		err = exit.Usagef("the two passphrases differ: nothing was made")
 	}
@@ -188,11 +188,11 @@ func (k *keyring) createKey(path string, owner did.Web, encrypted bool) (ed25519
 
 // readOrCreateKey returns the key in a file that an earlier, interrupted attempt created, or
 // creates a key. It returns the error of read or make.
-func (k *keyring) readOrCreateKey(a *verbs, path string, owner did.Web, encrypted bool) (ed25519.PrivateKey, error) {
+func (k *keyring) readOrCreateKey(ctx context.Context, a *verbs, path string, owner did.Web, encrypted bool) (ed25519.PrivateKey, error) {
 	if !cli.FileExists(path) {
 		return k.createKey(path, owner, encrypted)
 	}
-	key, of, err := k.readKey(a, path)
+	key, of, err := k.readKey(ctx, a, path)
 	if err == nil && of.String() != owner.String() {
 		err = exit.Usagef("%s holds a key of %s: move it away", path, of)
 	}

@@ -49,7 +49,7 @@ func (a *verbs) mergeAgents(ctx context.Context, server *cli.Client, k, other *k
 		return err
 	}
 	if !yes {
-		if err := a.Confirm(keys.AirID, keys.AirID+" would be merged into "+into.String()+" permanently"); err != nil {
+		if err := a.Confirm(ctx, keys.AirID, keys.AirID+" would be merged into "+into.String()+" permanently"); err != nil {
 			return err
 		}
 	}

@@ -135,7 +135,7 @@ func (a *verbs) registerAgent(c *cobra.Command, server *cli.Client, k *keyring, 
 		return exit.Usagef("%s is the key of %s: name another file with --key, so that each agent has its own", k.path, f.Notes[agentNote])
 	}
 	created := missingFiles(k.path, k.recoveryPath())
-	key, recovery, err := a.createKeys(k, n)
+	key, recovery, err := a.createKeys(ctx, k, n)
 	if err != nil {
 		return err
 	}
@@ -305,16 +305,16 @@ func (a *verbs) printApplication(k *keyring, made air.RegistrationAnswer, raw []
 
 // createKeys creates the two keys, or reads the keys of an interrupted attempt. recovery is nil if
 // there is no recovery key.
-func (a *verbs) createKeys(k *keyring, n *newFlags) (key ed25519.PrivateKey, recovery ed25519.PublicKey, err error) {
+func (a *verbs) createKeys(ctx context.Context, k *keyring, n *newFlags) (key ed25519.PrivateKey, recovery ed25519.PublicKey, err error) {
 	if n.encrypt && !cli.FileExists(k.path) {
-		if err := k.newPassphrase(a); err != nil {
+		if err := k.newPassphrase(ctx, a); err != nil {
 			return nil, nil, err
 		}
 	}
-	if key, err = k.readOrCreateKey(a, k.path, did.Web{}, n.encrypt); err != nil || n.noRecovery {
+	if key, err = k.readOrCreateKey(ctx, a, k.path, did.Web{}, n.encrypt); err != nil || n.noRecovery {
 		return key, nil, err
 	}
-	other, err := k.readOrCreateKey(a, k.recoveryPath(), did.Web{}, n.encrypt)
+	other, err := k.readOrCreateKey(ctx, a, k.recoveryPath(), did.Web{}, n.encrypt)
 	if err != nil {
 		return nil, nil, err
 	}

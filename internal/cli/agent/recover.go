@@ -70,7 +70,7 @@ func (a *verbs) recoverAgent(c *cobra.Command, server *cli.Client, k *keyring, r
 	if err != nil {
 		return keyError(err, path)
 	}
-	recovery, owner, err := k.readKey(a, path)
+	recovery, owner, err := k.readKey(ctx, a, path)
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (a *verbs) recoverAgent(c *cobra.Command, server *cli.Client, k *keyring, r
 		return err
 	}
 	if !r.withdraw && !r.yes {
-		if err := a.Confirm(airID, "a recovery of "+airID+" would begin; until it ends, in three days unless the registry sets another delay, the present key cannot read mail or be rotated"); err != nil {
+		if err := a.Confirm(ctx, airID, "a recovery of "+airID+" would begin; until it ends, in three days unless the registry sets another delay, the present key cannot read mail or be rotated"); err != nil {
 			return err
 		}
 	}
@@ -94,10 +94,10 @@ func (a *verbs) recoverAgent(c *cobra.Command, server *cli.Client, k *keyring, r
 	commitment := ""
 	made := missingFiles(keyfile.Next(k.path), keyfile.Next(k.recoveryPath()))
 	if !r.withdraw {
-		if next, err = k.readOrCreateKey(a, keyfile.Next(k.path), owner, f.Encrypted); err != nil {
+		if next, err = k.readOrCreateKey(ctx, a, keyfile.Next(k.path), owner, f.Encrypted); err != nil {
 			return err
 		}
-		if reserve, err = k.readOrCreateKey(a, keyfile.Next(k.recoveryPath()), owner, f.Encrypted); err != nil {
+		if reserve, err = k.readOrCreateKey(ctx, a, keyfile.Next(k.recoveryPath()), owner, f.Encrypted); err != nil {
 			return err
 		}
 		commitment = registry.RecoveryCommitment(reserve.Public().(ed25519.PublicKey))

@@ -43,7 +43,7 @@ func (a *verbs) rotateKey(c *cobra.Command, server *cli.Client, k *keyring) erro
 		return keyError(err, k.path)
 	}
 	made := missingFiles(keyfile.Next(k.path))
-	next, err := k.readOrCreateKey(a, keyfile.Next(k.path), owner, f.Encrypted)
+	next, err := k.readOrCreateKey(ctx, a, keyfile.Next(k.path), owner, f.Encrypted)
 	if err != nil {
 		return err
 	}

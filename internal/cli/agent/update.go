@@ -100,7 +100,7 @@ func (a *verbs) updateAgent(c *cobra.Command, server *cli.Client, k *keyring, u 
 		if err != nil {
 			return keyError(err, k.path)
 		}
-		recovery, err := k.readOrCreateKey(a, k.recoveryPath(), owner, f.Encrypted)
+		recovery, err := k.readOrCreateKey(ctx, a, k.recoveryPath(), owner, f.Encrypted)
 		if err != nil {
 			return err
 		}

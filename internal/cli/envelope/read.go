@@ -328,7 +328,7 @@ func (e *verbs) openFile(ctx context.Context, name, sender string) error {
 	if err != nil {
 		return err
 	}
-	key, _, err := e.key.Read(e.App)
+	key, _, err := e.key.Read(ctx, e.App)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package envelope
 
 import (
+	"context"
 	"time"
 
 	"gazetteer/internal/cli"
@@ -23,14 +24,14 @@ from the envelope that is answered.
 
   echo '{"body":{"type":"Decline"}}' | gazetteer envelope sign - --reply-to mail.json`,
 		Args: cli.ExactArgs(1, "one file, or - for the standard input"),
-		RunE: func(_ *cobra.Command, args []string) error { return e.signFile(args[0], profile, replyTo) },
+		RunE: func(c *cobra.Command, args []string) error { return e.signFile(c.Context(), args[0], profile, replyTo) },
 	}
 	profileFlag(c, &profile)
 	replyFlag(c, &replyTo)
 	return c
 }
 
-func (e *verbs) signFile(name, profileName, replyTo string) error {
+func (e *verbs) signFile(ctx context.Context, name, profileName, replyTo string) error {
 	p, err := e.parseProfile(profileName, a2a.Strict)
 	if err != nil {
 		return err
@@ -39,7 +40,7 @@ func (e *verbs) signFile(name, profileName, replyTo string) error {
 	if err != nil {
 		return err
 	}
-	key, self, err := e.key.Read(e.App)
+	key, self, err := e.key.Read(ctx, e.App)
 	if err != nil {
 		return err
 	}

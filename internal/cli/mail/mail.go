@@ -48,7 +48,7 @@ type self struct {
 
 // readSelf reads the key of the agent and opens its mailbox. It may ask for a passphrase.
 func (v *verbs) readSelf(ctx context.Context) (self, error) {
-	key, id, err := v.key.Read(v.App)
+	key, id, err := v.key.Read(ctx, v.App)
 	if err != nil {
 		return self{}, err
 	}

@@ -24,7 +24,7 @@ func (a *verbs) deleteCommand() *cobra.Command {
 	yes := false
 	c := reasonedCommand("delete AIR-ID", "Delete an agent permanently; its keys and history stay readable", func(ctx context.Context, airID, reason string) error {
 		if !yes {
-			if err := a.Confirm(airID, airID+" would be deleted permanently"); err != nil {
+			if err := a.Confirm(ctx, airID, airID+" would be deleted permanently"); err != nil {
 				return err
 			}
 		}
@@ -78,7 +78,7 @@ cannot be undone.`,
 		Args: airIDArgs(cli.ExactArgs(1, "the AIR ID of an agent")),
 		RunE: func(c *cobra.Command, args []string) error {
 			if !yes {
-				if err := a.Confirm(args[0], args[0]+" would be erased permanently"); err != nil {
+				if err := a.Confirm(c.Context(), args[0], args[0]+" would be erased permanently"); err != nil {
 					return err
 				}
 			}
@@ -110,7 +110,7 @@ it. Owners who have both keys can merge without you.
 				return exit.Usagef("merge needs --reason, which is stored with the agent that is ended")
 			}
 			if !yes {
-				if err := a.Confirm(args[0], args[0]+" would be merged into "+args[1]+" permanently"); err != nil {
+				if err := a.Confirm(c.Context(), args[0], args[0]+" would be merged into "+args[1]+" permanently"); err != nil {
 					return err
 				}
 			}

@@ -202,7 +202,7 @@ restored, a deleted one cannot. The note is for the reporters.
 		Args: cli.ExactArgs(2, "the ID of a report and the decision: dismissed, suspended or deleted"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if args[1] == admission.ReportDeleted && !yes {
-				if err := a.Confirm(args[0], "the agent of report "+args[0]+" would be deleted permanently"); err != nil {
+				if err := a.Confirm(c.Context(), args[0], "the agent of report "+args[0]+" would be deleted permanently"); err != nil {
 					return err
 				}
 			}

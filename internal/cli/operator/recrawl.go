@@ -48,7 +48,7 @@ verification method to the DID document that the host has:
 			if err != nil {
 				return err
 			}
-			key, _, err := keys.Read(a.App)
+			key, _, err := keys.Read(c.Context(), a.App)
 			if err != nil {
 				return err
 			}
