@@ -41,8 +41,10 @@ func (w *walker) compareVersion(ctx context.Context, before, after *Version) str
 const compareTime = 20 * time.Millisecond
 
 // comparePending compares new versions of hosts with those before them until a time, and reports
-// whether all are compared.
+// whether all are compared, also those that another call began with.
 func (l *Live) comparePending(ctx context.Context, until time.Time) (done bool) {
+	l.comparing.Lock()
+	defer l.comparing.Unlock()
 	w := walker{store: l.o.Store}
 	for ctx.Err() == nil {
 		host, versions := l.nextUncompared()

@@ -46,6 +46,7 @@ type Live struct {
 
 	saving    sync.Mutex // held while the snapshot is written
 	refreshes sync.Mutex // held by refresh
+	comparing sync.Mutex // held by comparePending
 	stats     atomic.Pointer[Stats]
 	listing   *cache.Single[*serviceListing]
 }

@@ -38,13 +38,28 @@ import (
 // TestMain makes this test binary the program itself: the scripts run it as
 // "gazetteer", with the small internet in the place of the real one.
 func TestMain(m *testing.M) {
-	if os.Getenv("XDG_STATE_HOME") == "" {
-		os.Setenv("XDG_STATE_HOME", "/nonexistent/state") // no test writes into the home of its user
+	if script := os.Getenv("WORK"); script != "" && os.Getenv("XDG_STATE_HOME") == "" {
+		os.Setenv("XDG_STATE_HOME", filepath.Join(script, ".state"))
 	}
-	testscript.Main(m, map[string]func(){
+	testscript.Main(testsWithState{m}, map[string]func(){
 		"gazetteer": func() { os.Exit(testProgram()) },
 		"fetch":     func() { os.Exit(get(os.Args[1:])) },
 	})
+}
+
+// testsWithState runs tests that keep the state of the user in a directory of this run. They do not
+// write into the home of the user, and they do not read the heads of logs of earlier runs, whose
+// servers had the same ports.
+type testsWithState struct{ *testing.M }
+
+func (m testsWithState) Run() int {
+	dir, err := os.MkdirTemp("", "gazetteer-state")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	os.Setenv("XDG_STATE_HOME", dir)
+	return m.M.Run()
 }
 
 // get prints what an address answers; the exit code tells success.
