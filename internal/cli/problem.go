@@ -44,7 +44,7 @@ func (p problem) formatText() string {
 	if text = joinLines(text); p.Help != "" {
 		text += "\n" + joinLines(p.Help)
 	}
-	if p.Cause != "" {
+	if p.Cause != "" && !strings.Contains(p.Detail, p.Cause) {
 		text += "\ncause: " + joinLines(p.Cause)
 	}
 	return text
