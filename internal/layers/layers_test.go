@@ -60,8 +60,8 @@ var rows = [][]string{
 	{"internal/backup"},
 	{"internal/server"}, // opens, wires and runs what lies below it
 	{"internal/cli"},
-	{"internal/cli/agent", "internal/cli/altar", "internal/cli/auditlog", "internal/cli/crawl", "internal/cli/search"},
-	{"internal/cli/demo", "internal/cli/envelope", "internal/cli/mail", "internal/cli/operator"},
+	{"internal/cli/agent", "internal/cli/altar", "internal/cli/auditlog", "internal/cli/search"},
+	{"internal/cli/crawl", "internal/cli/demo", "internal/cli/envelope", "internal/cli/mail", "internal/cli/operator"},
 	{"cmd/gazetteer", "cmd/gazlint"},
 }
 

@@ -3,11 +3,15 @@ package agent
 import (
 	"context"
 	"crypto/ed25519"
+	"net/http"
 
 	"github.com/spf13/cobra"
 
+	"gazetteer/fetch"
 	"gazetteer/internal/cli"
+	"gazetteer/internal/exit"
 	"gazetteer/mailbox"
+	"gazetteer/protocol/did"
 	"gazetteer/registry/keyfile"
 )
 
@@ -51,4 +55,35 @@ func (r *KeyReader) Owner() string {
 		return ""
 	}
 	return owner.String()
+}
+
+// AddOwnerFlags is AddFlags for requests that the owner of a host may sign.
+func (r *KeyReader) AddOwnerFlags(c *cobra.Command) {
+	r.AddFlags(c)
+	flag := c.PersistentFlags().Lookup("key")
+	flag.DefValue, flag.Usage = "", "sign the request as the owner of the host, with the key in this file"
+}
+
+// ReadOwner returns the signer for the owner of a host whose key --key names, nil without that flag.
+func (r *KeyReader) ReadOwner(c *cobra.Command, a *cli.App, host string) (*cli.Signer, error) {
+	if !c.Flags().Changed("key") {
+		return nil, nil
+	}
+	host, err := fetch.CheckHost(host)
+	if err != nil {
+		return nil, err
+	}
+	key, _, err := r.Read(c.Context(), a)
+	if err != nil {
+		return nil, err
+	}
+	return cli.NewSigner(did.Web{Method: did.MethodWeb, Host: host}, key), nil
+}
+
+// ExplainOwner adds to the refusal of an owner's key how to publish the key.
+func (r *KeyReader) ExplainOwner(err error, host string) error {
+	if !cli.IsRefusedWithStatus(err, http.StatusUnauthorized) {
+		return err
+	}
+	return exit.NotFoundf("%w\n  to print what https://%s/.well-known/did.json must contain: gazetteer crawler recrawl %s --key %s --print", err, host, host, cli.QuoteForShell(r.Path()))
 }

@@ -56,12 +56,10 @@ verification method to the DID document that the host has:
 			if show {
 				return a.printOwnerDocument(owner, key)
 			}
-			return explainOwnerKey(a.recrawl(c, host, cli.NewSigner(owner, key)), host, keys.Path())
+			return keys.ExplainOwner(a.recrawl(c, host, cli.NewSigner(owner, key)), host)
 		},
 	}
-	keys.AddFlags(c)
-	flag := c.PersistentFlags().Lookup("key")
-	flag.DefValue, flag.Usage = "", "sign the request as the owner of the host, with the key in this file"
+	keys.AddOwnerFlags(c)
 	c.Flags().BoolVar(&show, "print", false, "only print the DID document that the owner of the host publishes, as /.well-known/did.json")
 	return c
 }
@@ -91,12 +89,4 @@ func (a *verbs) printOwnerDocument(owner did.Web, key ed25519.PrivateKey) error 
 	}
 	_, err = fmt.Fprintf(a.Out, "%s\n", text)
 	return err
-}
-
-// explainOwnerKey adds to the refusal of an owner's key how to publish the key.
-func explainOwnerKey(err error, host, path string) error {
-	if !cli.IsRefusedWithStatus(err, http.StatusUnauthorized) {
-		return err
-	}
-	return exit.NotFoundf("%w\n  to print what https://%s/.well-known/did.json must contain: gazetteer crawler recrawl %s --key %s --print", err, host, host, cli.QuoteForShell(path))
 }
