@@ -2,14 +2,18 @@ package web
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
 
+	"gazetteer/api/answer"
 	"gazetteer/api/feed"
 	"gazetteer/changefeed"
 	"gazetteer/document/diff"
+	"gazetteer/fetch"
 	"gazetteer/registry"
 	"gazetteer/web/frame"
 
@@ -31,6 +35,7 @@ type changesView struct {
 	Feeds      string // query of the feeds with the same filters
 	Newest     string // address of the first page
 	All        string // address of all changes of the host, "" if they are shown
+	Unknown    bool   // no host of that name is known
 }
 
 type changeView struct {
@@ -81,6 +86,11 @@ func (p *Pages) changesPage(c *gin.Context) (frame.WebPage, error) {
 		}
 		v.All = "/changes?" + all.Encode()
 	}
+	if v.First && v.Host != "" && len(page.Items) == 0 {
+		if v.Unknown, err = p.isUnknownHost(c.Request.Context(), v.Host); err != nil {
+			return frame.WebPage{}, err
+		}
+	}
 	for _, change := range feed.ViewChanges(page.Items) {
 		v.Changes = append(v.Changes, p.viewChange(change))
 	}
@@ -89,6 +99,18 @@ func (p *Pages) changesPage(c *gin.Context) (frame.WebPage, error) {
 		v.Older = "/changes?" + filters.Encode()
 	}
 	return frame.WebPage{Name: "changes", Title: "Changes", Description: "New, changed, removed and returned services and agents of the agent web.", JSON: "/api/v1/changes" + v.Feeds, Feeds: v.Feeds, Body: v}, nil
+}
+
+// isUnknownHost reports whether a name is not that of a known host. A host that was withdrawn is known.
+func (p *Pages) isUnknownHost(ctx context.Context, name string) (bool, error) {
+	_, err := p.answers.Service(ctx, name)
+	if _, ok := errors.AsType[*fetch.HostError](err); ok || errors.Is(err, answer.ErrNoService) {
+		return true, nil
+	}
+	if _, ok := errors.AsType[*answer.WithdrawnError](err); ok {
+		return false, nil
+	}
+	return false, err
 }
 
 // severityTones are the CSS classes for severities.

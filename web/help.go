@@ -40,7 +40,7 @@ var helpParts = []helpPart{
 		{Query: "could you please get me a taxi to the airport", Text: "in everyday language"},
 		{Query: "피자 주문", Text: "in other languages and scripts, where their words are known"},
 	}},
-	{"phrases", "Texts in quotes", "A text in quotes must appear in the operation word by word; only word endings may differ.", []helpExample{
+	{"phrases", "Texts in quotes", "A text in quotes must appear in the operation or in its service. The order of the words counts; word endings may differ, and words such as \"of\" and \"a\" may stand between.", []helpExample{
 		{Query: `"text message"`, Text: "both words, side by side"},
 	}},
 	{"without", "Words to leave out", "A minus sign before a word excludes every operation that has it.", []helpExample{

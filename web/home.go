@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	"errors"
-	"net/url"
 	"slices"
 	"time"
 
@@ -218,9 +217,11 @@ func (p *Pages) homePage(c *gin.Context) (frame.WebPage, error) {
 
 // searchPrograms are programs that search here, to be copied.
 func searchPrograms(base string) []programView {
-	address := base + "/api/v1/search?" + url.Values{"q": {"book a table"}, "limit": {"3"}}.Encode()
 	return []programView{
-		{"curl", "curl '" + address + "'"},
+		{"curl", `curl -G '` + base + `/api/v1/search' \
+  -d limit=3 \
+  --data-urlencode 'q=book a table'
+`},
 		{"Python", `import json, urllib.parse, urllib.request
 
 base = "` + base + `"

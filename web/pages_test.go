@@ -269,8 +269,25 @@ func TestChangesOfAgentsBeginWithTheName(t *testing.T) {
 		t.Errorf("no %s in %s", want, body)
 	}
 	body = get(t, h, "/changes").Body.String()
-	if strings.Contains(body, "Taxi Sol") || !strings.Contains(body, "<option selected>low</option>") || !strings.Contains(body, `<a href="/changes?severity=none">Show all</a>`) {
+	if strings.Contains(body, "Taxi Sol") || !strings.Contains(body, "<option selected>low</option>") || !strings.Contains(body, `<p>No changes are recorded. <a href="/changes?severity=none">Include changes without severity</a></p>`) {
 		t.Errorf("changes without severity are shown at first: %s", body)
+	}
+}
+
+// TestChangesOfUnknownHost checks that a host without changes is told from one that is not known.
+func TestChangesOfUnknownHost(t *testing.T) {
+	h := engine(t, agentChange{sample{word: plainWord}})
+	for address, want := range map[string]string{
+		"/changes?host=nobody.test":                        `<p>No host nobody.test is known. <a href="/submit?host=nobody.test">Add it</a>, or <a href="/changes">show the changes of all hosts</a>.</p>`,
+		"/changes?host=a_b":                                `<p>No host a_b is known. `,
+		"/changes?host=withdrawn.test":                     `<p>No changes of withdrawn.test are recorded. `,
+		"/changes?host=ristorante.test":                    `<p>No changes of ristorante.test are recorded. <a href="/changes?host=ristorante.test&amp;severity=none">Include changes without severity</a></p>`,
+		"/changes?host=ristorante.test&severity=high":      `<p>No changes of ristorante.test with high severity or more are recorded. `,
+		"/changes?host=nobody.test&severity=high&before=5": `<p>The list ends here.</p>`,
+	} {
+		if body := get(t, h, address).Body.String(); !strings.Contains(body, want) {
+			t.Errorf("%s: no %s", address, want)
+		}
 	}
 }
 
@@ -546,12 +563,12 @@ func TestAgentPageMarksClaims(t *testing.T) {
 	text := textOf(page)
 	for _, want := range []string{
 		airID, "@alice", "did:wba:gazetteer.test:agents:" + airID, "https://relay.test/inbox/alice", "z6MkpTHR8",
-		"of 1,000, grade BB, self-declared", "It is a claim", "Provenance600", "Claimed The agent's own statement, not verified.",
+		"of 1,000, grade BB, self-declared", "It is a claim", "Provenance600300", "Attestations300300", "Claimed The agent's own statement, not verified.",
 		"Creator nameRistorante", "Missing Not shown, or not enough yet.", "Attestationsnone by an agent with a proved domain", "in use, first seen 2 days ago", "in use, first seen 2 days ago", "first seen 2 months ago, replaced by rotation 2 days ago",
 		"possession: shown by a signed statement", "Requested an hour ago for the key z6Mk", "takes effect in 2 days", "hotel.test claimed, not proved yet",
-		"AskedTXT _gazetteer.ristorante.test at 192.0.2.53:53", "Gotanother line", "Problemno value names the agent", "last checked a minute ago no request was sent",
+		"RequestTXT _gazetteer.ristorante.test at 192.0.2.53:53", "Receivedanother line", "Problemno value names the agent", "last checked a minute ago no request was sent",
 		"gazetteer send alice --offer \"…\" --seal or over HTTP", "names this agent", "the current key, and no other", "it answered 400 to an empty envelope, an hour ago",
-		"1 active attestation about Alice", "safety review Concierge", "revoked a minute ago", "it closes a ring", "Key rotated", "Changed: endpoints and documentation",
+		"1 active attestation about Alice", "Safety review by Concierge", "revoked a minute ago", "circular attestation", "Key rotated", "Changed: endpoints and documentation",
 	} {
 		if !strings.Contains(text, want) && !strings.Contains(attributes(page), want) {
 			t.Errorf("the page does not say %q", want)
@@ -560,7 +577,7 @@ func TestAgentPageMarksClaims(t *testing.T) {
 	if drawing := elements(byID(page, "attestations").Parent, "svg"); len(drawing) != 1 || attribute(drawing[0], "viewBox") != "0 0 720 56" {
 		t.Error("the drawing of one attestation has not the height of one row")
 	}
-	if strings.Contains(text, "Asked"+registry.NoProbe) {
+	if strings.Contains(text, "Request"+registry.NoProbe) {
 		t.Error("a registry that sent no request asked nothing")
 	}
 	var codes []string

@@ -381,7 +381,7 @@ func (s sample) AgentDetails(ctx context.Context, id string) (answer.AgentDetail
 			Signature: "z3", Key: "z6Mk", Root: "hotel.test", Weight: 375.5, Created: now.Add(-time.Hour)}
 	}
 	ring := said(8, airID, neighbor)
-	ring.Weight, ring.Why = 0, "it closes a ring"
+	ring.Weight, ring.Why = 0, "circular attestation: the subject attests the attester, itself or through others"
 	gone := said(6, neighbor, airID)
 	gone.Revoked = now.Add(-time.Minute)
 	return answer.AgentDetails{
@@ -393,7 +393,7 @@ func (s sample) AgentDetails(ctx context.Context, id string) (answer.AgentDetail
 			{Signal: registry.SignalInbox, Grade: registry.Observed, Holds: true, What: s.word("https://relay.test/inbox/alice"), Detail: "it answered 400 to an empty envelope", Source: s.word("https://relay.test/inbox/alice"), Date: now.Add(-time.Hour), Cost: "a web server"},
 			{Signal: registry.SignalAttestations, Grade: registry.Proved, What: "none by an agent with a proved domain", Cost: "one domain each"},
 			{Signal: registry.SignalDomain, Grade: registry.Claimed, What: "hotel.test", Detail: s.word("no value names the agent"), Cost: "nothing"},
-			{Signal: registry.SignalRepository, Grade: registry.Claimed, What: s.word("https://code.test/alice"), Detail: "not looked at yet"},
+			{Signal: registry.SignalRepository, Grade: registry.Claimed, What: s.word("https://code.test/alice"), Detail: "not checked yet"},
 			{Signal: registry.SignalClaims, Grade: registry.Claimed, What: "creator_name: " + s.word("Ristorante"), Date: now, Cost: "nothing"},
 			{Signal: registry.SignalClaims, Grade: registry.Claimed, What: "documentation_url: " + s.word("https://docs.test/alice"), Date: now, Cost: "nothing"},
 		},

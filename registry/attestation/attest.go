@@ -162,7 +162,7 @@ func (g *Graph) addAttestation(ctx context.Context, c *registry.Change, q Reques
 	}
 	a.Trust = by.Agent.TrustScore()
 	if a.Weight = float64(a.Trust) * a.Tenure; ring {
-		a.Weight, a.Why = 0, "the subject attests the attester, itself or through others: a ring counts as nothing"
+		a.Weight, a.Why = 0, "circular attestation: the subject attests the attester, itself or through others"
 	}
 	if a.N, err = g.numbers.nextFree(ctx, g.store); err != nil {
 		return registry.Attestation{}, err

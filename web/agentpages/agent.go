@@ -466,13 +466,22 @@ func (p *Pages) attestationViews(d answer.AgentDetails, all []registry.Attestati
 	all, more = frame.SplitAt(all, maxAttestations)
 	for _, t := range all {
 		v := attestationView{
-			Number: t.N, By: t.Attester, Other: other(t), Type: strings.ReplaceAll(t.Type, "_", " "), Statement: t.Statement, Root: t.Root, Weight: strconv.FormatFloat(t.Weight, 'f', -1, 64),
+			Number: t.N, By: t.Attester, Other: other(t), Type: typeName(t.Type), Statement: t.Statement, Root: t.Root, Weight: strconv.FormatFloat(t.Weight, 'f', -1, 64),
 			Why: t.Why, At: p.MomentOf(t.Created), Revoked: p.MomentOf(t.Revoked), Payload: t.Payload, Signature: t.Signature, Key: t.Key,
 		}
 		v.Name = cmp.Or(d.Names[v.Other], v.Other)
 		rows = append(rows, v)
 	}
 	return rows, more
+}
+
+// typeName is the type of an attestation as a title, such as "Safety review".
+func typeName(attestationType string) string {
+	name := strings.ReplaceAll(attestationType, "_", " ")
+	if name == "" {
+		return name
+	}
+	return strings.ToUpper(name[:1]) + name[1:]
 }
 
 var eventWords = map[string]string{
@@ -551,17 +560,18 @@ type trustView struct {
 }
 
 type trustPart struct {
-	Name           string
-	Points, Weight int // of 1,000; a percentage
+	Name         string
+	Points, Base int // of 1,000; Base without any statement or attestation
+	Weight       int // percentage
 }
 
 func trustOf(a registry.Agent) trustView {
-	s := registry.TrustScore(a)
+	s, base := registry.TrustScore(a), registry.TrustScore(registry.Agent{}).Components
 	return trustView{Score: s.Total, Grade: s.Grade, Parts: []trustPart{
-		{"Provenance", s.Components.Provenance, registry.WeightProvenance},
-		{"Behavior", s.Components.Behavioral, registry.WeightBehavioral},
-		{"Transparency", s.Components.Transparency, registry.WeightTransparency},
-		{"Security", s.Components.Security, registry.WeightSecurity},
-		{"Attestations by peers", s.Components.PeerAttestations, registry.WeightPeerAttestations},
+		{"Provenance", s.Components.Provenance, base.Provenance, registry.WeightProvenance},
+		{"Behavior", s.Components.Behavioral, base.Behavioral, registry.WeightBehavioral},
+		{"Transparency", s.Components.Transparency, base.Transparency, registry.WeightTransparency},
+		{"Security", s.Components.Security, base.Security, registry.WeightSecurity},
+		{"Attestations", s.Components.PeerAttestations, base.PeerAttestations, registry.WeightPeerAttestations},
 	}}
 }

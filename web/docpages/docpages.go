@@ -42,6 +42,7 @@ type Pages struct {
 // A group is the operations of a tag.
 type group struct {
 	Name, Text string
+	Link       frame.Link // outside, for more
 	Operations []operation
 }
 
@@ -104,6 +105,9 @@ func New(f *frame.Frame, api *huma.OpenAPI, answers *answer.Answers, base string
 	p := &Pages{Frame: f, base: strings.TrimSuffix(base, "/"), answers: answers, byID: map[string]operation{}}
 	for _, tag := range api.Tags {
 		g := group{Name: tag.Name, Text: tag.Description}
+		if tag.ExternalDocs != nil {
+			g.Link = frame.Link{Text: tag.ExternalDocs.Description, Address: tag.ExternalDocs.URL}
+		}
 		for path, item := range api.Paths {
 			for method, op := range map[string]*huma.Operation{http.MethodGet: item.Get, http.MethodPost: item.Post, http.MethodPut: item.Put, http.MethodDelete: item.Delete} {
 				if op != nil && slices.Contains(op.Tags, tag.Name) {
