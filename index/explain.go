@@ -114,8 +114,9 @@ func (s *searcher) askedWords() []askedWord {
 }
 
 // explainHit explains why an operation of a document matches, from the query's words and the
-// operation's own texts, without its verb. It is computed only for the shown hits.
-func (x *Index) explainHit(t *storedDocument, o *preparedOperation, words []askedWord) Why {
+// operation's own texts, without its verb. It is computed only for the shown hits. All of them have the
+// required phrases, so no word of a phrase is missing.
+func (x *Index) explainHit(t *storedDocument, o *preparedOperation, words []askedWord, phrases []string) Why {
 	why := Why{Coverage: 1}
 	if len(words) == 0 {
 		return why
@@ -143,7 +144,7 @@ func (x *Index) explainHit(t *storedDocument, o *preparedOperation, words []aske
 				}
 			}
 		}
-		if missing && w.Expression {
+		if missing && (w.Expression || slices.ContainsFunc(phrases, w.IsPartOf)) {
 			continue
 		}
 		if missing {

@@ -452,7 +452,7 @@ func (s *searcher) readHit(ctx context.Context, r view.RankedEntry, hit *Hit) (o
 		Score:     float64(r.Score) / view.ScoresPerUnit,
 		Effect:    operation.effect,
 		Caution:   operation.caution,
-		Why:       s.index.explainHit(t, operation, s.asked),
+		Why:       s.index.explainHit(t, operation, s.asked, s.query.Phrases),
 		Kind:      run.Kind,
 		Source:    t.Source,
 		Document:  t.URL,

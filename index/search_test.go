@@ -548,6 +548,27 @@ func TestQuotedValues(t *testing.T) {
 	}
 }
 
+// TestRequiredPhraseIsNotMissing checks that the reason of a hit whose service has the required text names
+// none of its words as missing.
+func TestRequiredPhraseIsNotMissing(t *testing.T) {
+	d := agis("a.test", "LIST /parcel: Lists the parcels")
+	d.Service.Description = "Sends codes by text message, voice and mail"
+	x, _ := indexed(t, d)
+	for _, asked := range []string{`"text message"`, `list parcels "text message"`, `"by text message"`} {
+		q, err := query.Parse(asked)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := search(t, x, q)
+		if len(r.Hits) != 1 {
+			t.Fatalf("%s: %d hits: %s", asked, len(r.Hits), r.Note)
+		}
+		if why := r.Hits[0].Why; len(why.Missing) > 0 || why.Coverage != 1 {
+			t.Errorf("%s: missing %q, coverage %v, though the hit has the text", asked, why.Missing, why.Coverage)
+		}
+	}
+}
+
 // TestQuotedTextChangesNoWeights checks that the search for whether an operation near the request has a
 // quoted text leaves the request as it is: names would count less with each search.
 func TestQuotedTextChangesNoWeights(t *testing.T) {

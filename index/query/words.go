@@ -44,6 +44,17 @@ type Word struct {
 	Synonyms []tokens.Token
 }
 
+// IsPartOf reports whether the word, or each word of a compound, is one of a phrase.
+func (w Word) IsPartOf(phrase string) bool {
+	words := strings.Fields(phrase)
+	for part := range strings.FieldsSeq(w.Asked) {
+		if !slices.ContainsFunc(words, func(word string) bool { return strings.EqualFold(strings.TrimFunc(word, unicode.IsPunct), part) }) {
+			return false
+		}
+	}
+	return true
+}
+
 // maxTerms bounds the terms of a query after analysis: a word without spaces
 // (Chinese, Japanese, Korean) gives one for each pair of characters.
 const maxTerms = 64

@@ -35,3 +35,20 @@ func TestPolitenessIsStripped(t *testing.T) {
 		}
 	}
 }
+
+// TestWordIsPartOfPhrase checks that a word is part of a phrase only as a whole word.
+func TestWordIsPartOfPhrase(t *testing.T) {
+	for _, c := range []struct {
+		asked, phrase string
+		want          bool
+	}{
+		{"text message", "by Text message,", true},
+		{"message", "text message", true},
+		{"art", "party", false},
+		{"text parcel", "text message", false},
+	} {
+		if got := (Word{Asked: c.asked}).IsPartOf(c.phrase); got != c.want {
+			t.Errorf("%q in %q: %v", c.asked, c.phrase, got)
+		}
+	}
+}
