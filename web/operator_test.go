@@ -8,6 +8,7 @@ import (
 
 	"gazetteer/api"
 	"gazetteer/api/air"
+	"gazetteer/api/route"
 	"gazetteer/registry/admission"
 	"gazetteer/registry/audit"
 	"gazetteer/relay"
@@ -23,14 +24,14 @@ func TestOperatorPages(t *testing.T) {
 			return air.RegistryStatus{Admission: admission.PolicyState{Mode: admission.ModeApproval}, Waiting: 2, Reports: air.ReportCount{Open: 3, Overdue: 1}, Halted: &audit.Halt{Cause: audit.CauseDamage, Reason: "<b>"}}, nil
 		},
 		Standing: func() api.ServerStatus {
-			return api.ServerStatus{Version: "v1", Ready: true, Relay: &relay.Status{
+			return api.ServerStatus{Version: "v1", Ready: true, Work: route.Work{Read: true, Sign: true, Problems: []string{"the disk is <full>"}}, Relay: &relay.Status{
 				Metrics: relay.Metrics{Accepted: 1234, Acknowledged: 1200, Refused: map[string]uint64{"replay": 7, "<b>": 9}},
 				Waiting: 34, WaitingBytes: 68_000, Inboxes: 3, Oldest: now.Add(-2 * time.Hour),
 			}}
 		},
 	}).(listeners)
 	for path, want := range map[string][]string{
-		"/admin/":      {"Relay", "Operator", "/admin/relay", "until you approve them", "2 registrations", "3 open reports, 1 overdue", "&lt;b&gt;", "gazetteer registry reports"},
+		"/admin/":      {"<b>refused</b>", "signs", "the disk is &lt;full&gt;", "Relay", "Operator", "/admin/relay", "until you approve them", "2 registrations", "3 open reports, 1 overdue", "&lt;b&gt;", "gazetteer registry reports"},
 		"/admin/relay": {"1,234", "1,200", "34", "replay", "&lt;b&gt;", "2 hours ago", ">16<"},
 	} {
 		w := get(t, h.operator, path)

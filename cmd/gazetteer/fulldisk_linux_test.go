@@ -93,3 +93,21 @@ func TestStartOnFullDisk(t *testing.T) {
 		t.Errorf("exit code %d, want %d and one line:\n%s", code, exit.Data, out)
 	}
 }
+
+// TestBlockListOnFullDisk checks that a server whose disk is too full to store a block list answers
+// readers, and does not crawl.
+func TestBlockListOnFullDisk(t *testing.T) {
+	t.Parallel()
+	list := filepath.Join(t.TempDir(), "blocked.txt")
+	if err := os.WriteFile(list, []byte("never.example\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := startTroubledProgram(t, need.Tmpfs(t, "size=64m"), "min_free_bytes=67108864", "crawler.block_list_file="+list)
+	if !strings.Contains(p.log.String(), "nothing is crawled until the next start") {
+		t.Errorf("the log does not say that nothing is crawled:\n%s", p.log)
+	}
+	if status, body := p.ask(http.MethodGet, "/api/v1/services", ""); status != http.StatusOK {
+		t.Errorf("services: %d %s", status, body)
+	}
+	p.end(os.Interrupt)
+}

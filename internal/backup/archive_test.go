@@ -42,14 +42,15 @@ func TestHostileArchives(t *testing.T) {
 		archive []byte
 		want    string
 	}{
-		"outside":   {archive(file("../evil")), `"../evil", which is not part of a backup`},
-		"absolute":  {archive(file("/tmp/evil")), `"/tmp/evil", which is not part of a backup`},
-		"link":      {archive(tar.Header{Typeflag: tar.TypeSymlink, Name: "log", Linkname: "/etc"}, file("log/key")), `"log", which is not part of a backup`},
-		"sparse":    {sparse, `"store.bolt", which is not part of a backup`},
-		"twice":     {archive(file("store.bolt"), file("store.bolt")), `"store.bolt" twice`},
-		"manifest":  {whole, "the archive has no MANIFEST.json"},
-		"cut":       {whole[:514], `ends within "store.bolt"`},
-		"long name": {archive(file(strings.Repeat("../n", 2000))), "which is not part of a backup"},
+		"outside":                      {archive(file("../evil")), `"../evil", which is not part of a backup`},
+		"absolute":                     {archive(file("/tmp/evil")), `"/tmp/evil", which is not part of a backup`},
+		"link":                         {archive(tar.Header{Typeflag: tar.TypeSymlink, Name: "log", Linkname: "/etc"}, file("log/key")), `"log", which is not part of a backup`},
+		"sparse":                       {sparse, `"store.bolt", which is not part of a backup`},
+		"twice":                        {archive(file("store.bolt"), file("store.bolt")), `"store.bolt" twice`},
+		"manifest":                     {whole, "the archive has no MANIFEST.json at its top"},
+		"twice, with another spelling": {archive(file("store.bolt"), file("./store.bolt")), `"store.bolt" twice`},
+		"cut":                          {whole[:514], `ends within "store.bolt"`},
+		"long name":                    {archive(file(strings.Repeat("../n", 2000))), "which is not part of a backup"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

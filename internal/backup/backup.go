@@ -105,6 +105,9 @@ func Write(ctx context.Context, s Sources, dir string, progress func(part string
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return m, explainUnusable(dir, err)
 	}
+	if isWithin(s.DataDir, dir) {
+		return m, fmt.Errorf("%s is in the data directory: what destroys that would destroy the backup, too; name a directory elsewhere, best on another disk", dir)
+	}
 	partial := dir + partialSuffix
 	if err := os.RemoveAll(partial); err != nil {
 		return m, explainUnusable(dir, err)
@@ -126,6 +129,23 @@ func Write(ctx context.Context, s Sources, dir string, progress func(part string
 		return m, err
 	}
 	return m, privatefile.SyncDir(filepath.Dir(dir))
+}
+
+// isWithin reports whether a path that does not exist yet would be below a directory.
+func isWithin(dir, path string) bool {
+	outer, err := filepath.Abs(dir)
+	if err != nil {
+		return false
+	}
+	if outer, err = filepath.EvalSymlinks(outer); err != nil {
+		return false
+	}
+	parent, err := filepath.EvalSymlinks(filepath.Dir(path))
+	if err != nil {
+		return false
+	}
+	below, err := filepath.Rel(outer, parent)
+	return err == nil && filepath.IsLocal(below)
 }
 
 // explainUnusable says how the server can write a backup into a directory that refused it.

@@ -12,6 +12,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -378,12 +379,13 @@ func extractBackup(r io.Reader, dir string, c *counter) (m Manifest, err error) 
 		if header.Typeflag != tar.TypeReg || !filepath.IsLocal(header.Name) || isSparse(header) {
 			return m, newDamage(fmt.Sprintf("the archive contains %.100q, which is not part of a backup", header.Name))
 		}
-		file, err := writeFile(dir, header.Name, archive)
+		name := path.Clean(header.Name) // tar -C DIR -cf FILE . writes ./FORMAT
+		file, err := writeFile(dir, name, archive)
 		switch {
 		case errors.Is(err, os.ErrExist):
-			return m, newDamage(fmt.Sprintf("the archive contains %q twice", header.Name))
+			return m, newDamage(fmt.Sprintf("the archive contains %q twice", name))
 		case errors.Is(err, io.ErrUnexpectedEOF):
-			return m, newDamage(fmt.Sprintf("the archive ends within %q", header.Name))
+			return m, newDamage(fmt.Sprintf("the archive ends within %q", name))
 		case err != nil:
 			return m, err
 		}
@@ -393,7 +395,7 @@ func extractBackup(r io.Reader, dir string, c *counter) (m Manifest, err error) 
 	}
 	manifest := filepath.Join(dir, manifestFile)
 	if m, err = readManifest(manifest); errors.Is(err, fs.ErrNotExist) {
-		return m, newDamage("the archive has no " + manifestFile + ": it is no backup, or not a whole one")
+		return m, newDamage("the archive has no " + manifestFile + " at its top: it is no backup, or not a whole one; an archive of a backup directory is made with tar -C DIR -cf FILE .")
 	} else if err != nil {
 		return m, err
 	}

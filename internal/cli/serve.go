@@ -13,6 +13,7 @@ import (
 	"gazetteer/internal/config"
 	"gazetteer/internal/exit"
 	"gazetteer/internal/server"
+	"gazetteer/store"
 	"gazetteer/store/boltfile"
 )
 
@@ -82,6 +83,33 @@ func (a *App) runServer(ctx context.Context, settings config.Config, invite *App
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
 	h.NotifyManager = server.NewServiceNotifier(l)
+	crawl := settings.Crawler.Enabled
+	if err := storeCrawlLists(ctx, h, settings); errors.Is(err, store.ErrFull) {
+		// Without its block list the crawler could visit hosts that it must not visit.
+		l.Error("nothing is crawled until the next start, because the disk is too full to store the block list and the seeds: free disk space, or lower min_free_bytes, and restart", "error", err)
+		crawl = false
+	} else if err != nil {
+		return err
+	}
+	err = h.Run(ctx, listeners, crawl, func() {
+		serving := []any{"address", "http://" + public.Addr().String(), "data_dir", settings.DataDir, "head", h.Store.Head().Seq}
+		if settings.AdminListen != "" {
+			serving = append(serving, "operator", "http://"+settings.AdminListen+"/admin/")
+		}
+		l.Info("serving", serving...)
+		if IsTerminal(a.Err) {
+			fmt.Fprint(a.Err, invite.formatInvitation("http://"+public.Addr().String(), crawl))
+		}
+		h.NotifyManager("READY=1\nSTATUS=serving " + settings.DataDir + "; the index catches up")
+	})
+	if err == nil {
+		l.Info("stopped", "data_dir", settings.DataDir, "head", h.Store.Head().Seq)
+	}
+	return err
+}
+
+// storeCrawlLists stores the block list and the seeds of the configuration.
+func storeCrawlLists(ctx context.Context, h *server.Server, settings config.Config) error {
 	if settings.Crawler.BlockListFile != "" {
 		if err := h.ApplyBlockList(ctx); err != nil {
 			return &exit.Error{Code: exit.Usage, Err: err}
@@ -92,21 +120,7 @@ func (a *App) runServer(ctx context.Context, settings config.Config, invite *App
 			return fmt.Errorf("crawler.seeds: %w", err)
 		}
 	}
-	err = h.Run(ctx, listeners, settings.Crawler.Enabled, func() {
-		serving := []any{"address", "http://" + public.Addr().String(), "data_dir", settings.DataDir, "head", h.Store.Head().Seq}
-		if settings.AdminListen != "" {
-			serving = append(serving, "operator", "http://"+settings.AdminListen+"/admin/")
-		}
-		l.Info("serving", serving...)
-		if IsTerminal(a.Err) {
-			fmt.Fprint(a.Err, invite.formatInvitation("http://"+public.Addr().String(), settings.Crawler.Enabled))
-		}
-		h.NotifyManager("READY=1\nSTATUS=serving " + settings.DataDir + "; the index catches up")
-	})
-	if err == nil {
-		l.Info("stopped", "data_dir", settings.DataDir, "head", h.Store.Head().Seq)
-	}
-	return err
+	return nil
 }
 
 // describeRunningServer adds the address of the server that has a data directory to the error about it.

@@ -3,6 +3,8 @@ package config
 import (
 	"fmt"
 	"reflect"
+	"slices"
+	"strings"
 
 	"gazetteer/internal/nearest"
 )
@@ -48,10 +50,33 @@ func describeUnknownKey(key string) error {
 	if name, renamed := newNameOf(key); renamed {
 		return fmt.Errorf("the key %q is called %q now", key, name)
 	}
-	if question := nearest.Question(key, listKeys(reflect.TypeFor[Config](), "")); question != "" {
-		return fmt.Errorf("unknown key %q: %s", key, question)
+	known := listKeys(reflect.TypeFor[Config](), "")
+	for _, names := range [][]string{known, listTables(known)} {
+		if question := nearest.Question(key, names); question != "" {
+			return fmt.Errorf("unknown key %q: %s", key, question)
+		}
+	}
+	if elsewhere := keysNamed(known, key); len(elsewhere) > 0 {
+		return fmt.Errorf("unknown key %q: did you mean %s?", key, strings.Join(elsewhere, " or "))
 	}
 	return fmt.Errorf("unknown key %q; config.toml lists every key", key)
+}
+
+// listTables returns the names of the tables of keys.
+func listTables(keys []string) []string {
+	var tables []string
+	for _, key := range keys {
+		if table, _, ok := strings.Cut(key, "."); ok && !slices.Contains(tables, table) {
+			tables = append(tables, table)
+		}
+	}
+	return tables
+}
+
+// keysNamed returns the keys of any table that have the last name of a key.
+func keysNamed(keys []string, key string) []string {
+	name := "." + key[strings.LastIndexByte(key, '.')+1:]
+	return slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return !strings.HasSuffix("."+k, name) })
 }
 
 // listKeys returns the name of every key below a table.

@@ -36,3 +36,22 @@ func TestRenamedKeysAreReported(t *testing.T) {
 		})
 	}
 }
+
+// TestUnknownKeysAreExplained checks that a misspelled table and a key without its table name what is
+// meant.
+func TestUnknownKeysAreExplained(t *testing.T) {
+	for text, want := range map[string]string{
+		"[craler]\nrate = 1.0\n":               `unknown key "craler": did you mean crawler?`,
+		"rate = 1.0\n":                         `unknown key "rate": did you mean crawler.rate?`,
+		"[api]\nadmission = \"closed\"\n":      `unknown key "api.admission": did you mean registry.admission?`,
+		"[api]\nnothing_of_this_kind = true\n": `unknown key "api.nothing_of_this_kind"; config.toml lists every key`,
+	} {
+		file := t.TempDir() + "/c.toml"
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Load(file, nil, nil); err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}

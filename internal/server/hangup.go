@@ -38,7 +38,7 @@ func (h *Server) reloadOnHangup(ctx context.Context, again <-chan os.Signal) err
 
 func (h *Server) reloadFiles(ctx context.Context) {
 	if h.Config.Crawler.BlockListFile == "" && h.toolsCertificate == nil {
-		h.log.Info("nothing to read again: neither a block list nor altar.tls_certificate is configured")
+		h.log.Info("nothing to read again: neither a block list nor altar.tls_certificate is configured; the other keys are read at a start only")
 		return
 	}
 	if h.Config.Crawler.BlockListFile != "" {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -38,9 +40,10 @@ func (a *verbs) blockCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "block HOST", Short: "Stop visiting a host, and remove its documents",
 		Example: "  gazetteer crawler block www.example.com\n  gazetteer crawler block --subdomains --why 'its owner wrote to us' example.com",
-		Args:    cli.OneHost,
+		Args:    oneScope,
 		RunE: func(c *cobra.Command, args []string) error {
-			return showAnswer(c.Context(), a, http.MethodPost, "/admin/blocks", operator.BlockBody{Host: args[0], Subdomains: subdomains, Why: why}, func(b crawler.Block) error {
+			host, below := strings.CutPrefix(args[0], scopePrefix)
+			return showAnswer(c.Context(), a, http.MethodPost, "/admin/blocks", operator.BlockBody{Host: host, Subdomains: subdomains || below, Why: why}, func(b crawler.Block) error {
 				_, err := fmt.Fprintf(a.Out, "%s is blocked, and its published documents are removed.\n", formatScope(b))
 				return err
 			})
@@ -62,9 +65,9 @@ the file blocks it again.
 
 An opt-out of the host's owner stays, and unblock says so: only the owner withdraws
 it, with gazetteer opt-in. With --owner, unblock lifts it against the owner's will.`,
-		Args: cli.OneHost,
+		Args: oneScope,
 		RunE: func(c *cobra.Command, args []string) error {
-			path := "/admin/blocks/" + url.PathEscape(args[0])
+			path := "/admin/blocks/" + url.PathEscape(strings.TrimPrefix(args[0], scopePrefix))
 			if owner {
 				path += "?owner=true"
 			}
@@ -121,10 +124,23 @@ func (a *verbs) printBlocks(blocks []crawler.Block) error {
 	return nil
 }
 
+// scopePrefix stands before a host in a block list, and in the list of blocks, if the block includes
+// the hosts below it.
+const scopePrefix = "*."
+
+// oneScope accepts one host, or *.HOST.
+func oneScope(c *cobra.Command, args []string) error {
+	hosts := slices.Clone(args)
+	if len(hosts) == 1 {
+		hosts[0] = strings.TrimPrefix(hosts[0], scopePrefix)
+	}
+	return cli.OneHost(c, hosts)
+}
+
 // formatScope describes the scope of a block.
 func formatScope(b crawler.Block) string {
 	if b.Subdomains {
-		return "*." + format.Visible(b.Host)
+		return scopePrefix + format.Visible(b.Host)
 	}
 	return format.Visible(b.Host)
 }

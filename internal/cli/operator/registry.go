@@ -74,7 +74,7 @@ func (a *verbs) printStatus(v air.RegistryStatus, problems []string) {
 	a.PrintField("waiting", waiting)
 	reports := cli.Plural(v.Reports.Open, "report") + " open"
 	if v.Reports.Open > 0 {
-		reports += fmt.Sprintf(", %d overdue, the oldest is %s old", v.Reports.Overdue, cli.FormatSpan(time.Duration(v.Reports.OldestHour)*time.Hour))
+		reports += fmt.Sprintf(", %d overdue, the oldest is %s old", v.Reports.Overdue, formatHours(v.Reports.OldestHour))
 	}
 	a.PrintField("reports", reports)
 	if v.Halted != nil {
@@ -89,12 +89,24 @@ func (a *verbs) printStatus(v air.RegistryStatus, problems []string) {
 			a.PrintField("problem", problem)
 		}
 	}
-	switch {
-	case v.Reports.Open > 0:
-		a.PrintNextSteps("Look at them:", a.FormatCommand("registry reports"))
-	case v.Waiting > 0:
-		a.PrintNextSteps("Look at them:", a.FormatCommand("registry applications"))
+	var steps []string
+	if v.Reports.Open > 0 {
+		steps = append(steps, a.FormatCommand("registry reports"))
 	}
+	if v.Waiting > 0 {
+		steps = append(steps, a.FormatCommand("registry applications"))
+	}
+	if len(steps) > 0 {
+		a.PrintNextSteps("Look at them:", steps...)
+	}
+}
+
+// formatHours returns a number of whole hours in words.
+func formatHours(hours int) string {
+	if hours == 0 {
+		return "less than an hour"
+	}
+	return cli.FormatSpan(time.Duration(hours) * time.Hour)
 }
 
 // formatFailingWitness describes a witness that did not cosign, in one line.

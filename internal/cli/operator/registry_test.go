@@ -30,6 +30,19 @@ func TestApplicationsOldestFirst(t *testing.T) {
 	}
 }
 
+// TestStatusNamesAllThatWaits checks that a report of the last hour is not "1 second old", and that
+// the commands for reports and registrations are both named.
+func TestStatusNamesAllThatWaits(t *testing.T) {
+	var out bytes.Buffer
+	a := &verbs{&cli.App{Streams: cli.Streams{Out: &out}}}
+	a.printStatus(air.RegistryStatus{Waiting: 1, Reports: air.ReportCount{Open: 1}}, nil)
+	for _, want := range []string{"the oldest is less than an hour old", "gazetteer registry reports\n", "gazetteer registry applications\n"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the status does not say %q:\n%s", want, &out)
+		}
+	}
+}
+
 func TestFormatRoot(t *testing.T) {
 	for in, want := range map[string]string{"b0ef8c": "sO+M", "": "", "not hex": "not hex"} {
 		if got := formatRoot(in); got != want {
