@@ -24,8 +24,9 @@ type Result struct {
 	// LeftOut has the operations that the request forbids: "do not send it".
 	LeftOut []LeftOut `json:"left_out,omitempty"`
 	// Facets counts the values of the requested fields over all matching operations, the most
-	// frequent twenty of each.
-	Facets map[string][]view.Count `json:"facets,omitempty"`
+	// frequent twenty of each; FacetValues has the number of all values.
+	Facets      map[string][]view.Count `json:"facets,omitempty"`
+	FacetValues map[string]int          `json:"-"`
 	// Services and Classes are the services and data classes, at most three of each, that match the
 	// words themselves, best first. Only a first page has them.
 	Services []ServiceHit `json:"services,omitempty"`

@@ -155,6 +155,7 @@ type page struct {
 	correction *Correction
 	leftOut    []LeftOut
 	facets     map[string][]view.Count
+	values     map[string]int // the number of all values of each facet
 	services   []ServiceHit
 	classes    []ClassHit
 }
@@ -165,7 +166,7 @@ func (s *searcher) search(ctx context.Context) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	result := Result{Total: p.total, More: p.more, Note: p.note, Correction: p.correction, LeftOut: p.leftOut, Facets: p.facets, Services: p.services, Classes: p.classes}
+	result := Result{Total: p.total, More: p.more, Note: p.note, Correction: p.correction, LeftOut: p.leftOut, Facets: p.facets, FacetValues: p.values, Services: p.services, Classes: p.classes}
 	if result.Hits, err = s.readHits(ctx, p.entries); err != nil {
 		return Result{}, err
 	}
@@ -259,12 +260,10 @@ func (s *searcher) findPage(ctx context.Context) (page, error) {
 	if err := awaitCounts(); err != nil {
 		return page{}, err
 	}
-	if counts != nil {
-		if found.Words != nil {
-			counts.AddEntries(v, found.Words.ByEmbedding)
-		}
-		p.facets = counts.MostFrequent(s.maxCounts)
+	if found.Words != nil {
+		counts.AddEntries(v, found.Words.ByEmbedding)
 	}
+	p.facets, p.values = counts.MostFrequent(s.maxCounts)
 	return p, nil
 }
 

@@ -679,6 +679,16 @@ func TestFacetsCountMatches(t *testing.T) {
 		if !reflect.DeepEqual(explored, r.Facets) {
 			t.Errorf("%s: explored %v, searched %v", text, explored, r.Facets)
 		}
+		q.Facets = nil
+		all, err := x.Explore(context.Background(), q, fields, maxExplored)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, field := range fields {
+			if r.FacetValues[field] != len(all[field]) {
+				t.Errorf("%s: the facet %s has %d values, counted as %d", text, field, len(all[field]), r.FacetValues[field])
+			}
+		}
 		for _, field := range []string{"level", "state"} { // of which each operation has one
 			sum := 0
 			for _, c := range r.Facets[field] {

@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -167,13 +168,14 @@ func (h *testServer) checkLists(t *testing.T) {
 		}
 	}
 	for path, want := range map[string]string{
-		"/data-classes/appointment": "services hold it, with",
+		"/data-classes/appointment": "services hold it.",
 		"/help/search":              "everything that can be canceled; ",
 	} {
 		if !strings.Contains(h.page(t, path), want) {
 			t.Errorf("%s does not say %q", path, want)
 		}
 	}
+	h.checkClassPage(t)
 	if help := h.page(t, "/help/search"); strings.Contains(help, "in plain words;") {
 		t.Error("the help counts what has some of the words")
 	}
@@ -202,6 +204,66 @@ func (h *testServer) checkLists(t *testing.T) {
 	must(t, err)
 	if !strings.Contains(string(text), "2 contracts to approve, 0 changes by owners") {
 		t.Error("the operator's page does not count the contracts to approve")
+	}
+}
+
+// checkClassPage checks that the page of a data class has the operations that are close to it, and leads to
+// all operations of the services that hold it.
+func (h *testServer) checkClassPage(t *testing.T) {
+	t.Helper()
+	found, err := h.answers.Search(t.Context(), query.Query{Classes: []string{"appointment"}, Limit: 1})
+	must(t, err)
+	body := h.page(t, "/data-classes/appointment")
+	if want := fmt.Sprintf(`<a href="/?q=class%%3Aappointment">search all %d operations</a>`, found.Total); !strings.Contains(body, want) {
+		t.Errorf("the page of a class does not have %s", want)
+	}
+	var titles []string
+	for _, hit := range elements(parse(t, body), "article") {
+		if attribute(hit, "class") != "" {
+			titles = append(titles, textOf(elements(hit, "h2")[0]))
+		}
+	}
+	if len(titles) < 4 || len(titles) >= found.Total || !strings.Contains(titles[0], "appointment") {
+		t.Errorf("the operations close to appointments are %q, of %d", titles, found.Total)
+	}
+	if strings.Contains(strings.Join(titles, "; "), "Schlagloch") { // of a service that also gives appointments
+		t.Errorf("a report of damage is listed under appointments: %q", titles)
+	}
+}
+
+// inheriting has operations whose document does not declare what the page is about.
+type inheriting struct{ sample }
+
+func (s inheriting) Search(ctx context.Context, q query.Query) (index.Result, error) {
+	r, err := s.sample.Search(ctx, q)
+	for i := range r.Hits {
+		r.Hits[i].Service.Namespace, r.Hits[i].DataClasses = "", nil
+		if i == len(r.Hits)-1 {
+			r.Hits[i].Service.Namespace, r.Hits[i].DataClasses, r.Hits[i].Operation.Intent = "dining", []string{"Dining"}, "Declares it itself"
+		}
+	}
+	return r, err
+}
+
+// TestOperationsThatDeclareComeFirst checks that a page of a name says which operations have it from
+// another document of their service, and puts them last.
+func TestOperationsThatDeclareComeFirst(t *testing.T) {
+	h := engine(t, inheriting{sample{word: plainWord, hits: 3}})
+	for _, path := range []string{"/namespaces/dining", "/data-classes/dining"} {
+		var hits []string
+		for _, hit := range elements(parse(t, get(t, h, path).Body.String()), "article") {
+			if attribute(hit, "class") != "" {
+				hits = append(hits, textOf(hit))
+			}
+		}
+		for i, hit := range hits {
+			if inherits := strings.Contains(hit, "Declared in another document of this service"); inherits != (i > 0) || strings.HasPrefix(hit, "Declares it itself") != (i == 0) {
+				t.Errorf("%s: operation %d of %d: %s", path, i+1, len(hits), hit)
+			}
+		}
+		if len(hits) != 3 {
+			t.Errorf("%s: %d operations", path, len(hits))
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,7 +52,10 @@ type listing struct {
 	hits  string // heading of the operations
 	// ofService says that a service has a value as a whole: the operations need not be about it.
 	ofService bool
-	seen      string // what is told of the time of a user
+	// declares reports whether the document of an operation declares a value. What one document of a
+	// service declares holds for the operations of all of them.
+	declares func(h index.Hit, value string) bool
+	seen     string // what is told of the time of a user
 }
 
 var namespaceListing = listing{
@@ -60,6 +64,9 @@ var namespaceListing = listing{
 	every:  Catalog.Namespaces,
 	filter: func(value string) query.Query { return query.Query{Namespaces: []string{value}} },
 	users:  (*Pages).namespaceUsers, using: "Services and their evidence", hits: "Operations", seen: "first seen",
+	declares: func(h index.Hit, value string) bool {
+		return query.CanonicalWord(cmp.Or(h.Service.Namespace, h.Service.Domain)) == value
+	},
 }
 
 var classListing = listing{
@@ -67,7 +74,10 @@ var classListing = listing{
 	lead:   "Data that services say they hold. An agent can ask such a service for the data even if no operation of that name is listed.",
 	every:  Catalog.DataClasses,
 	filter: func(value string) query.Query { return query.Query{Classes: []string{value}} },
-	users:  (*Pages).classUsers, using: "Services that hold it", hits: "All operations of these services", ofService: true, seen: "checked",
+	users:  (*Pages).classUsers, using: "Services that hold it", hits: "Operations closest to it", ofService: true, seen: "checked",
+	declares: func(h index.Hit, value string) bool {
+		return slices.ContainsFunc(h.DataClasses, func(class string) bool { return query.CanonicalWord(class) == value })
+	},
 }
 
 // listingPage lists the values of a listing.
@@ -130,12 +140,15 @@ func (p *Pages) valuePage(s listing) func(c *gin.Context) (frame.WebPage, error)
 		if at < 0 {
 			return frame.WebPage{}, newUnknownValue(s, value, answer.NearValues(value, all, func(v index.ValueCount) string { return v.Value }))
 		}
-		q := s.filter(value)
-		q.Limit, q.Offset = frame.PerPage, (number-1)*frame.PerPage
+		if s.ofService {
+			number = 1 // the other operations are in the search
+		}
+		q := s.operationsQuery(value, number)
 		r, err := p.answers.Search(ctx, q)
 		if err != nil {
 			return frame.WebPage{}, err
 		}
+		r.Hits = s.orderHits(r.Hits, value)
 		v := valueView{
 			Path: s.path, Shelf: s.title, Thing: frame.TitleOf(s.thing), Text: value, Search: searchPath(s.filter(value).String()), Count: all[at],
 			Using: s.using, Listed: s.hits, OfService: s.ofService, Seen: s.seen, Total: r.Total, First: q.Offset + 1, Last: q.Offset + len(r.Hits),
@@ -155,14 +168,44 @@ func (p *Pages) valuePage(s listing) func(c *gin.Context) (frame.WebPage, error)
 			return frame.WebPage{}, err
 		}
 		for i := range v.Hits {
-			v.Hits[i].Why = nil
+			v.Hits[i].Why, v.Hits[i].Inherits = nil, !s.declares(r.Hits[i], value)
 		}
 		if !s.ofService {
 			orderByEvidence(v.Hits, users)
+			v.Pages = frame.LinkPages(s.valueAddress(value), url.Values{}, number, r.Total, frame.PerPage)
 		}
-		v.Pages = frame.LinkPages(s.valueAddress(value), url.Values{}, number, r.Total, frame.PerPage)
 		return frame.WebPage{Name: "shelved", Title: fmt.Sprintf("%s: %s", s.title, frame.ClipPlain(80, value)), Body: v}, nil
 	}
+}
+
+// maxValueWords is the number of characters of a value that are searched for.
+const maxValueWords = 100
+
+// operationsQuery finds the operations for a page of a value: those that have it or, if services have
+// it as a whole, the best that its words find among the operations of these services.
+func (s listing) operationsQuery(value string, page int) query.Query {
+	q := s.filter(value)
+	q.Limit, q.Offset = frame.PerPage, (page-1)*frame.PerPage
+	if s.ofService {
+		q.Words = frame.ClipPlain(maxValueWords, strings.NewReplacer("-", " ", "_", " ").Replace(value))
+	}
+	return q
+}
+
+// orderHits puts the operations whose own document declares the value first, and omits those that are
+// not about a value of services.
+func (s listing) orderHits(hits []index.Hit, value string) []index.Hit {
+	if s.ofService {
+		hits = slices.DeleteFunc(hits, func(h index.Hit) bool { return h.Far })
+	}
+	rank := func(h index.Hit) int {
+		if s.declares(h, value) {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(hits, func(a, b index.Hit) int { return cmp.Compare(rank(a), rank(b)) })
+	return hits
 }
 
 // newUnknownValue returns the problem of a value that no service names, with values of a similar name.

@@ -15,7 +15,8 @@ type facetView struct {
 	Title string
 	First []facetValue
 	Rest  []facetValue // shown when asked for
-	Cut   bool         // First and Rest are only the most frequent ones
+	Total int          // of the values, also of those that are not shown
+	List  frame.Link   // where all values of the field are listed, if they are
 }
 
 // Shown is the number of values on the page.
@@ -38,6 +39,12 @@ var facetTitles = []struct {
 	{"domain", "Domain", nil}, {"protocol", "Protocol", isTransport}, {"protocol", "Interaction protocol", isInteraction},
 	{"auth", "Authentication", nil}, {"lang", "Language", nil},
 	{"level", "Level of the document", nil}, {"state", "State of the document", nil}, {"is", "State of the host", nil}, {"source", "Source", nil},
+}
+
+// facetLists are the pages that list all values of a field, whatever the query.
+var facetLists = map[string]frame.Link{
+	"verb": {Text: "All verbs", Address: "/verbs"}, "ns": {Text: "All namespaces", Address: "/namespaces"}, "class": {Text: "All classes of data", Address: "/data-classes"},
+	"domain": {Text: "All categories", Address: "/census#category"}, "lang": {Text: "All languages", Address: "/census#language"},
 }
 
 // The filter "protocol" takes two kinds of values: how an operation is called, and how the service
@@ -91,7 +98,10 @@ func facetsOf(q query.Query, r index.Result) []facetView {
 			continue
 		}
 		all := append(on, off...)
-		v := facetView{Title: f.title, Cut: len(all) > valuesMost}
+		v := facetView{Title: f.title, Total: len(all), List: facetLists[f.field]}
+		if len(all) > valuesMost { // the result has the most frequent ones of the field
+			v.Total += max(0, r.FacetValues[f.field]-len(r.Facets[f.field]))
+		}
 		v.First, _ = frame.SplitAt(all, max(valuesFirst, len(on)))
 		v.Rest, _ = frame.SplitAt(all[len(v.First):], valuesMost-valuesFirst)
 		views = append(views, v)

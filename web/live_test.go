@@ -115,8 +115,15 @@ func TestFacetTogglesFilter(t *testing.T) {
 			t.Errorf("%q leads to %q, want %q", text, links[text], want)
 		}
 	}
-	if text := textOf(byID(page, "facets")); strings.Contains(text, "value12") || !strings.Contains(text, "The 12 most frequent") {
+	text := textOf(byID(page, "facets"))
+	if strings.Contains(text, "value12") || strings.Count(text, "12 most frequent of 1,412") != 1 || !strings.Contains(text, "12 most frequent of 20") {
 		t.Errorf("the facets say %q", text)
+	}
+	// What is omitted is on the page of all values.
+	for list, want := range map[string]string{"All verbs": "/verbs", "All namespaces": "/namespaces", "All classes of data": "/data-classes"} {
+		if !slices.ContainsFunc(elements(byID(page, "facets"), "a"), func(a *html.Node) bool { return textOf(a) == list && attribute(a, "href") == want }) {
+			t.Errorf("%q does not lead to %s", list, want)
+		}
 	}
 }
 

@@ -1082,6 +1082,37 @@ func TestUnknownNamesLeadToKnownOnes(t *testing.T) {
 	}
 }
 
+// fewCategories has one category, finance.
+type fewCategories struct{ sample }
+
+func (s fewCategories) ListServices(ctx context.Context, q census.ServiceQuery) (answer.ServiceListing, error) {
+	if q.Category != "" && q.Category != "finance" {
+		return answer.ServiceListing{All: 1}, nil
+	}
+	return s.sample.ListServices(ctx, q)
+}
+
+// TestUnknownFiltersOfServices checks that the list of services names an unknown value of a filter, and
+// leads to similar ones with the other filters.
+func TestUnknownFiltersOfServices(t *testing.T) {
+	h := engine(t, fewCategories{sample{word: plainWord}})
+	for path, want := range map[string]string{
+		"/services?category=finanse&sort=changed": `No service has the category &#34;finanse&#34;. Did you mean <a href="/services?category=finance&amp;sort=changed"><bdi>finance</bdi></a>?`,
+		"/services?category=zzzzzz":               `No service has the category &#34;zzzzzz&#34;.</p>`,
+		"/services?sort=operation&q=a":            `There is no order &#34;operation&#34;, so the list is sorted by name. Did you mean <a href="/services?q=a&amp;sort=operations"><bdi>Most operations</bdi></a>?`,
+		"/services?is=reachabel":                  `There is no state &#34;reachabel&#34;, so the list is not filtered by it.`,
+	} {
+		if body := get(t, h, path).Body.String(); !strings.Contains(body, want) {
+			t.Errorf("%s has no %s\n%s", path, want, body)
+		}
+	}
+	for _, path := range []string{"/services", "/services?category=finance&sort=operations"} {
+		if body := get(t, h, path).Body.String(); strings.Contains(body, `class="notice"`) {
+			t.Errorf("%s has a note", path)
+		}
+	}
+}
+
 // TestNotFoundTitles requests things that do not exist: title and heading of each page are "THING not found".
 func TestNotFoundTitles(t *testing.T) {
 	h := engine(t, sample{word: plainWord})

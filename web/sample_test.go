@@ -91,6 +91,7 @@ func (s sample) Search(_ context.Context, q query.Query) (index.Result, error) {
 	for _, f := range q.Facets {
 		if r.Facets == nil {
 			r.Facets = map[string][]index.Count{"effect": {{Value: "reversible", Operations: s.hits}, {Value: "unknown", Operations: 1}}}
+			r.FacetValues = map[string]int{"verb": 1412}
 		}
 		for n := range min(20, s.hits) {
 			r.Facets[f] = append(r.Facets[f], index.Count{Value: fmt.Sprint(s.word("value"), n), Operations: s.hits - n})

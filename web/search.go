@@ -90,6 +90,7 @@ type hitView struct {
 	Stale    string // why the evidence is older than it should be
 	Caution  string // what in its texts speaks to a model instead of describing
 	Invalid  bool   // its document has errors
+	Inherits bool   // another document of its service declares the value of the page, not its own
 }
 
 // searchPage is the front page, and with a query the results.

@@ -38,6 +38,7 @@ type servicesView struct {
 	First, Last           int
 	Narrowed              bool // a filter is set
 	Refined               bool // what is folded on a narrow screen is set
+	Unknown               []unknownFilter
 	Pages                 frame.PageLinks
 }
 
@@ -111,6 +112,9 @@ func (p *Pages) servicesPage(c *gin.Context) (frame.WebPage, error) {
 			wanted.Order = o.order
 		}
 	}
+	if !slices.ContainsFunc(v.Sorts, func(c choice) bool { return c.Chosen }) {
+		v.Sort = ""
+	}
 	found, err := p.answers.ListServices(c.Request.Context(), wanted)
 	if err != nil {
 		return frame.WebPage{}, err
@@ -127,6 +131,9 @@ func (p *Pages) servicesPage(c *gin.Context) (frame.WebPage, error) {
 		} else {
 			v.OtherCategories = append(v.OtherCategories, link)
 		}
+	}
+	if v.Unknown, err = p.findUnknownFilters(c, v, found); err != nil {
+		return frame.WebPage{}, err
 	}
 	v.Total, v.All, v.First, v.Last = found.Total, found.All, wanted.Offset+1, wanted.Offset+len(found.Services)
 	for _, s := range found.Services {

@@ -47,6 +47,9 @@ func (v *View) CountFacets(f *MatchSet, fields []string) (FacetCounts, error) {
 
 // AddEntries also counts operations that were found in another way.
 func (t FacetCounts) AddEntries(v *View, operations []EntryRef) {
+	if len(t) == 0 {
+		return
+	}
 	for _, p := range operations {
 		one, run := []uint32{p.Number}, []runCount{{v.Segments[p.Segment].RunOf[p.Number], 0, 1}}
 		for _, sum := range t {
@@ -55,13 +58,24 @@ func (t FacetCounts) AddEntries(v *View, operations []EntryRef) {
 	}
 }
 
-// MostFrequent returns the most frequent values of each field.
-func (t FacetCounts) MostFrequent(limit int) map[string][]Count {
-	facets := make(map[string][]Count, len(t))
+// MostFrequent returns the most frequent values of each field, and the number of all its values.
+func (t FacetCounts) MostFrequent(limit int) (facets map[string][]Count, values map[string]int) {
+	facets, values = make(map[string][]Count, len(t)), make(map[string]int, len(t))
 	for field, sum := range t {
-		facets[field] = sum.mostFrequent(limit)
+		facets[field], values[field] = sum.mostFrequent(limit), sum.countDistinct()
 	}
-	return facets
+	return facets, values
+}
+
+// countDistinct returns the number of values that an operation has.
+func (t fieldTally) countDistinct() int {
+	distinct := 0
+	for _, n := range t.counts[1:] { // the first is no value
+		if n > 0 {
+			distinct++
+		}
+	}
+	return distinct
 }
 
 // NoCounts returns the counts of fields over no operation.

@@ -1,0 +1,75 @@
+package web
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"gazetteer/api/answer"
+	"gazetteer/census"
+	"gazetteer/web/frame"
+
+	"github.com/gin-gonic/gin"
+)
+
+// unknownFilter says that a filter of the list of services has a value that does not exist, with links
+// to the list with similar values.
+type unknownFilter struct {
+	Text string
+	Near []namedLink
+}
+
+// findUnknownFilters returns a note for each filter in the address with an unknown value. v has the known
+// ones, found the services that they leave.
+func (p *Pages) findUnknownFilters(c *gin.Context, v servicesView, found answer.ServiceListing) ([]unknownFilter, error) {
+	ctx := c.Request.Context()
+	var notes []unknownFilter
+	if state := strings.ToLower(strings.TrimSpace(c.Query("is"))); state != "" && v.State == "" {
+		notes = append(notes, unknownFilter{
+			fmt.Sprintf("There is no state %q, so the list is not filtered by it.", frame.ClipPlain(40, state)),
+			v.linkNear(state, v.States, func(near *servicesView, value string) { near.State = value }),
+		})
+	}
+	if order := c.Query("sort"); order != v.Sort {
+		notes = append(notes, unknownFilter{
+			fmt.Sprintf("There is no order %q, so the list is sorted by name.", frame.ClipPlain(40, order)),
+			v.linkNear(order, v.Sorts, func(near *servicesView, value string) { near.Sort = value }),
+		})
+	}
+	if v.Category == "" || found.Total > 0 {
+		return notes, nil
+	}
+	named, err := p.answers.ListServices(ctx, census.ServiceQuery{Category: v.Category, Limit: 1})
+	if err != nil || named.Total > 0 { // it exists, and the other filters exclude its services
+		return notes, err
+	}
+	every, err := p.answers.ListServices(ctx, census.ServiceQuery{Counted: true, Limit: 1})
+	if err != nil {
+		return nil, err
+	}
+	categories := make([]choice, len(every.Categories))
+	for i, c := range every.Categories {
+		categories[i] = choice{Value: c.Name, Name: c.Name}
+	}
+	return append(notes, unknownFilter{
+		fmt.Sprintf("No service has the category %q.", frame.ClipPlain(40, v.Category)),
+		v.linkNear(v.Category, categories, func(near *servicesView, value string) { near.Category = value }),
+	}), nil
+}
+
+// linkNear returns links to the list with those of the known values that are similar to a word; set
+// sets the value of the filter.
+func (v servicesView) linkNear(word string, known []choice, set func(near *servicesView, value string)) []namedLink {
+	var links []namedLink
+	for _, value := range answer.NearValues(word, known, func(c choice) string { return c.Value }) {
+		near, q := v, url.Values{}
+		set(&near, value)
+		if near.Category != "" {
+			q.Set("category", near.Category)
+		}
+		name := known[slices.IndexFunc(known, func(c choice) bool { return c.Value == value })].Name
+		links = append(links, namedLink{name, near.listAddress(q)})
+	}
+	return links
+}
