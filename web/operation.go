@@ -21,7 +21,7 @@ type operationView struct {
 	Lang        string
 	Outcome     string
 	Returns     string
-	Effect      effectView
+	Effect      frame.Effect
 	Repeat      string // whether it may be repeated, "" when the document does not say
 	Call        callView
 	Parameters  []parameterView
@@ -56,7 +56,7 @@ func operationOf(o document.Operation, s document.Service) operationView {
 		Lang:        frame.LanguageOf(s.Languages),
 		Outcome:     o.Outcome,
 		Returns:     o.Returns,
-		Effect:      effectOf(index.EffectOf(&o)),
+		Effect:      frame.EffectOf(index.EffectOf(&o)),
 		Repeat:      repeatWords(o.Idempotent),
 		Call:        callView{Protocol: strings.ToUpper(o.Call.Protocol), Method: o.Call.Method, URL: o.Call.URL},
 		Errors:      strings.Join(o.Errors, ", "),

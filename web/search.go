@@ -369,7 +369,7 @@ func (p *Pages) hitViewOf(h answer.Hit) hitView {
 		TestSet:  slices.Contains(h.Service.Categories, testCategory) || h.Service.Domain == testCategory,
 		Far:      h.Far,
 	}
-	v.Op.Effect = effectOf(h.Effect)
+	v.Op.Effect = frame.EffectOf(h.Effect)
 	intent, words := titleOfOperation(h.Operation), matchedWords(h.Why)
 	title := shortTitle(intent)
 	v.Marked = frame.MarkWords(maxIntent, title, words)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"gazetteer/index"
 	"gazetteer/toolhost"
 	"gazetteer/web/frame"
 )
@@ -47,8 +48,9 @@ type runtimeRow struct {
 
 // A contractRow is one contract with the actions of the operator.
 type contractRow struct {
-	Name, State, Reason, Effect, From, Allow, Runtimes, Waiting, InputNote string
-	CanApprove, CanRevoke                                                  bool
+	Name, State, Reason, From, Allow, Runtimes, Waiting, InputNote string
+	Effect                                                         frame.Effect
+	CanApprove, CanRevoke                                          bool
 }
 
 // A waitingChange is a pending change of a contract.
@@ -77,7 +79,7 @@ func (p *Pages) viewContracts(ctx context.Context) (contractsView, error) {
 	}
 	for _, c := range list {
 		row := contractRow{
-			Name: c.Name, State: c.State, Reason: c.Reason, Effect: c.DescribeEffect(), Waiting: c.Waiting, InputNote: c.InputNote, Allow: c.DescribeClients(), Runtimes: c.DescribeRuntimes(),
+			Name: c.Name, State: c.State, Reason: c.Reason, Effect: effectOf(c), Waiting: c.Waiting, InputNote: c.InputNote, Allow: c.DescribeClients(), Runtimes: c.DescribeRuntimes(),
 			CanApprove: c.State == toolhost.Proposed || c.State == toolhost.Revoked, CanRevoke: c.State == toolhost.Approved,
 		}
 		if c.Pin != nil {
@@ -100,6 +102,14 @@ func (p *Pages) viewContracts(ctx context.Context) (contractsView, error) {
 		v.Waiting = append(v.Waiting, w)
 	}
 	return v, nil
+}
+
+// effectOf returns the effect of a contract as the cards of operations show it.
+func effectOf(c toolhost.ContractStatus) frame.Effect {
+	if c.Effect == "" && c.DescribeEffect() != "" {
+		return frame.EffectOf(index.Effect{Source: index.EffectInferred, Destructive: true, From: "name or description"})
+	}
+	return frame.EffectOf(index.Effect{Source: index.EffectDeclared, Value: c.Effect})
 }
 
 func textOrNone(s *string) string {

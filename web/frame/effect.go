@@ -1,4 +1,4 @@
-package web
+package frame
 
 import (
 	"slices"
@@ -8,14 +8,14 @@ import (
 	"gazetteer/index"
 )
 
-// effectView shows the effect of performing an operation, and how it is known.
-type effectView struct {
+// An Effect shows the effect of performing an operation, and how it is known.
+type Effect struct {
 	Words  string // "" where it is unknown
 	Tone   string // safe, care or danger where it is declared; inferred, or danger inferred, where not
 	Source string // "" where the document declares it
 }
 
-var declaredEffects = map[string]effectView{
+var declaredEffects = map[string]Effect{
 	string(document.Informational): {Words: "Only reads", Tone: "safe"},
 	string(document.Reversible):    {Words: "Can be undone", Tone: "care"},
 	string(document.Irreversible):  {Words: "Cannot be undone", Tone: "danger"},
@@ -41,20 +41,20 @@ func wordsOfClasses(names []string) string {
 	}
 }
 
-// effectOf returns the effect e of an operation as a page shows it.
-func effectOf(e index.Effect) effectView {
+// EffectOf returns the effect e of an operation as a page shows it.
+func EffectOf(e index.Effect) Effect {
 	switch {
 	case e.Source == index.EffectDeclared && e.Destructive && e.Value == string(document.Reversible):
 		// The filter effect:irreversible finds it, too.
-		return effectView{Words: "Removes or ends something", Tone: "danger", Source: "Can be undone, according to its document"}
+		return Effect{Words: "Removes or ends something", Tone: "danger", Source: "Can be undone, according to its document"}
 	case e.Source == index.EffectDeclared:
 		return declaredEffects[e.Value]
 	case e.Destructive:
-		return effectView{Words: "Probably removes or ends something", Tone: "danger inferred", Source: "Effect not declared; inferred from its " + e.From}
+		return Effect{Words: "Probably removes or ends something", Tone: "danger inferred", Source: "Effect not declared; inferred from its " + e.From}
 	}
 	words := wordsOfClasses(strings.Fields(e.Value))
 	if words == "" {
-		return effectView{Source: "Effect not declared"}
+		return Effect{Source: "Effect not declared"}
 	}
-	return effectView{Words: words, Tone: "inferred", Source: "Effect not declared; inferred from its " + e.From}
+	return Effect{Words: words, Tone: "inferred", Source: "Effect not declared; inferred from its " + e.From}
 }
