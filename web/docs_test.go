@@ -1,10 +1,12 @@
 package web_test
 
 import (
+	"encoding/json"
 	"html"
 	"io"
 	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -75,5 +77,36 @@ func TestReferenceRequestsWork(t *testing.T) {
 	}
 	if sent < 10 {
 		t.Errorf("only %d requests are about agents", sent)
+	}
+}
+
+// TestReferenceListsErrorCodes checks that the reference has every kind of problem of the description of
+// the API, that operations lead to it, and that alternative credentials are called so.
+func TestReferenceListsErrorCodes(t *testing.T) {
+	h := engine(t, sample{word: plainWord})
+	var described struct {
+		Problems map[string]struct{ Status int } `json:"x-problems"`
+	}
+	if err := json.Unmarshal(get(t, h, "/openapi.json").Body.Bytes(), &described); err != nil || len(described.Problems) < 40 {
+		t.Fatalf("%d kinds of problems, %v", len(described.Problems), err)
+	}
+	reference := parse(t, get(t, h, "/docs").Body.String())
+	listed := map[string]string{}
+	for _, row := range elements(byID(reference, "codes").Parent, "tr") {
+		if cells := elements(row, "td"); len(cells) == 2 {
+			listed[textOf(elements(row, "th")[0])] = textOf(cells[0])
+		}
+	}
+	for code, kind := range described.Problems {
+		if listed[code] != strconv.Itoa(kind.Status) {
+			t.Errorf("the reference lists %s with the status %q, want %d", code, listed[code], kind.Status)
+		}
+	}
+	update := get(t, h, "/docs/update-agent").Body.String()
+	if !strings.Contains(update, "One of these is enough:") || !strings.Contains(update, `href="/docs#codes"`) {
+		t.Errorf("the page of an operation does not say which credentials and errors there are: %s", update)
+	}
+	if search := get(t, h, "/docs/search").Body.String(); strings.Contains(search, "One of these") {
+		t.Error("a public operation needs credentials")
 	}
 }

@@ -70,7 +70,7 @@ func AgentProblemIn(err error, view airjson.ErrorView) *Error {
 }
 
 // fieldProblem returns the kind of problem for a wrong value.
-func fieldProblem(e *registry.Error) problemKind {
+func fieldProblem(e *registry.Error) ProblemKind {
 	switch {
 	case e.Code == protocol.TooLarge.String() && e.Field == "":
 		return bodyTooLarge

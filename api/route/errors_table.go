@@ -23,7 +23,7 @@ import (
 type errorProblem struct {
 	is           error
 	also         []error // more errors with the same problem
-	kind         problemKind
+	kind         ProblemKind
 	detail, help string
 	retry        time.Duration
 	parameter    string

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -88,8 +89,8 @@ type Location struct {
 	Column int `json:"column,omitempty"`
 }
 
-// A problemKind is a row of the table of problems.
-type problemKind struct {
+// A ProblemKind is a row of the table of problems. Its code is stable.
+type ProblemKind struct {
 	Code   string `json:"code"`
 	Status int    `json:"status"`
 	Title  string `json:"title"`
@@ -143,7 +144,7 @@ var (
 	rateLimited        = newKind("rate-limited", 429, "Too many requests")
 	internal           = newKind("internal", 500, "We failed")
 	damaged            = newKind("damaged", 500, "The stored bytes are damaged")
-	clientGone         = problemKind{"client-gone", 499, "The client left"} // for the log: nobody reads it
+	clientGone         = ProblemKind{"client-gone", 499, "The client left"} // for the log: nobody reads it
 	NotReady           = newKind("not-ready", 503, "Not ready yet")
 	searchTime         = newKind("search-timeout", 503, "The search took too long")
 	searches           = newKind("too-many-searches", 503, "Too many searches at the same time")
@@ -151,10 +152,17 @@ var (
 )
 
 // problemKinds is the whole table, by code.
-var problemKinds = map[string]problemKind{}
+var problemKinds = map[string]ProblemKind{}
 
-func newKind(code string, status int, title string) problemKind {
-	problemKinds[code] = problemKind{code, status, title}
+// ProblemKinds lists all kinds of problems by status and code.
+func ProblemKinds() []ProblemKind {
+	return slices.SortedFunc(maps.Values(problemKinds), func(a, b ProblemKind) int {
+		return cmp.Or(cmp.Compare(a.Status, b.Status), strings.Compare(a.Code, b.Code))
+	})
+}
+
+func newKind(code string, status int, title string) ProblemKind {
+	problemKinds[code] = ProblemKind{code, status, title}
 	return problemKinds[code]
 }
 
@@ -169,7 +177,7 @@ type Error struct {
 }
 
 // NewProblem returns a refusal of a kind, with the specific mistake and its correction.
-func NewProblem(s problemKind, detail, help string) *Error {
+func NewProblem(s ProblemKind, detail, help string) *Error {
 	return &Error{Problem: Problem{
 		Type: ProblemType(s), Title: s.Title, Status: s.Status, Code: s.Code,
 		Detail: detail, Help: help,
@@ -177,7 +185,7 @@ func NewProblem(s problemKind, detail, help string) *Error {
 }
 
 // ProblemType returns the address of a kind's row in the table of problems.
-func ProblemType(s problemKind) string { return "/openapi.json#/x-problems/" + s.Code }
+func ProblemType(s ProblemKind) string { return "/openapi.json#/x-problems/" + s.Code }
 
 func (r *Error) Error() string { return r.Problem.Code + ": " + r.Problem.Detail }
 

@@ -13,7 +13,7 @@ func TestEveryProblemIsDescribed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	declared := regexp.MustCompile(`= (?:newKind\(|problemKind\{)"([a-z-]+)"`).FindAllSubmatch(source, -1)
+	declared := regexp.MustCompile(`= (?:newKind\(|ProblemKind\{)"([a-z-]+)"`).FindAllSubmatch(source, -1)
 	described := problemKinds
 	if len(declared) < 40 {
 		t.Fatalf("%d kinds of problems found", len(declared))

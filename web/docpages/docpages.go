@@ -291,12 +291,13 @@ func (p *Pages) Mount(e *gin.Engine) {
 
 // referenceView is the list of operations.
 type referenceView struct {
-	Base   string
-	Groups []group
+	Base     string
+	Groups   []group
+	Problems []route.ProblemKind
 }
 
 func (p *Pages) referencePage(*gin.Context) (frame.WebPage, error) {
-	return frame.WebPage{Name: "docs", Title: "API reference", Body: referenceView{p.base, p.groups}}, nil
+	return frame.WebPage{Name: "docs", Title: "API reference", Body: referenceView{p.base, p.groups, route.ProblemKinds()}}, nil
 }
 
 func (p *Pages) operationPage(c *gin.Context) (frame.WebPage, error) {
