@@ -351,7 +351,10 @@ type mcpView struct {
 }
 
 // An mcpClient is a client with its configuration.
-type mcpClient struct{ Name, Where, Text string }
+type mcpClient struct {
+	Name, Where, Text string
+	Note              string // another way, "" for none
+}
 
 // An mcpTool is a tool with its purpose.
 type mcpTool struct{ Name, Text string }
@@ -373,8 +376,8 @@ func (p *Pages) mcpPage() gin.HandlerFunc {
 	page := p.Handle(func(*gin.Context) (frame.WebPage, error) {
 		address := p.base + "/mcp"
 		return frame.WebPage{Name: "mcp", Title: "MCP server", Body: mcpView{p.base, []mcpClient{
-			{"Claude Code", "in a terminal", "claude mcp add --transport http gazetteer " + address},
-			{"Claude Desktop", "Settings, Connectors, Add custom connector; or in claude_desktop_config.json, with the program on this machine", `{
+			{Name: "Claude Code", Where: "in a terminal", Text: "claude mcp add --transport http gazetteer " + address},
+			{Name: "Claude Desktop", Where: "claude_desktop_config.json", Note: "It starts the program gazetteer, which must be installed. Without it, choose Settings, Connectors, Add custom connector, and enter the address above.", Text: `{
   "mcpServers": {
     "gazetteer": {
       "command": "gazetteer",
@@ -382,10 +385,10 @@ func (p *Pages) mcpPage() gin.HandlerFunc {
     }
   }
 }`},
-			{"VS Code", ".vscode/mcp.json", `{"servers": {"gazetteer": {"type": "http", "url": "` + address + `"}}}`},
-			{"Cursor", ".cursor/mcp.json", `{"mcpServers": {"gazetteer": {"url": "` + address + `"}}}`},
-			{"Codex", "~/.codex/config.toml", "[mcp_servers.gazetteer]\nurl = \"" + address + "\""},
-			{"curl", "to see an answer", "curl " + address + " \\\n  -H 'Content-Type: application/json' \\\n  -H 'Accept: application/json, text/event-stream' \\\n  -d '" + `{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "search_operations", "arguments": {"query": "book a table"}}}` + "'"},
+			{Name: "VS Code", Where: ".vscode/mcp.json", Text: `{"servers": {"gazetteer": {"type": "http", "url": "` + address + `"}}}`},
+			{Name: "Cursor", Where: ".cursor/mcp.json", Text: `{"mcpServers": {"gazetteer": {"url": "` + address + `"}}}`},
+			{Name: "Codex", Where: "~/.codex/config.toml", Text: "[mcp_servers.gazetteer]\nurl = \"" + address + "\""},
+			{Name: "curl", Where: "in a terminal", Text: "curl " + address + " \\\n  -H 'Content-Type: application/json' \\\n  -H 'Accept: application/json, text/event-stream' \\\n  -d '" + `{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "search_operations", "arguments": {"query": "book a table"}}}` + "'"},
 		}, mcpTools}}, nil
 	})
 	return func(c *gin.Context) {
