@@ -173,7 +173,7 @@ func (a *API) getDocument(ctx context.Context, in *documentInput) (*route.RawOut
 type versionInput struct {
 	Host   string     `path:"host" doc:"the name of a host, such as www.example.com"`
 	Kind   storedKind `path:"kind" doc:"the format of the document"`
-	Digest string     `path:"digest" pattern:"^sha256:[0-9a-f]{64}$" doc:"the digest of the version: sha256: and 64 lower-case hex digits"`
+	Digest string     `path:"digest" pattern:"^sha256:[0-9a-f]{64}$" doc:"the digest of the version: sha256: and 64 lowercase hex digits"`
 }
 
 func (a *API) getVersion(ctx context.Context, in *versionInput) (*route.RawOutput, error) {

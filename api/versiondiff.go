@@ -12,7 +12,7 @@ import (
 type versionDiffInput struct {
 	Host string     `path:"host" doc:"the name of a host, such as www.example.com"`
 	Kind storedKind `path:"kind" doc:"the format of the document"`
-	From string     `query:"from" pattern:"^sha256:[0-9a-f]{64}$" doc:"the digest of the earlier version, sha256: and 64 lower-case hex digits; left out, it is the one stored before the later version"`
+	From string     `query:"from" pattern:"^sha256:[0-9a-f]{64}$" doc:"the digest of the earlier version, sha256: and 64 lowercase hex digits; left out, it is the one stored before the later version"`
 	To   string     `query:"to" pattern:"^sha256:[0-9a-f]{64}$" doc:"the digest of the later version, in the same form; left out, it is the current one"`
 }
 

@@ -69,7 +69,7 @@ type Document struct {
 	Host string `json:"host"`
 	// URL is where the bytes finally came from.
 	URL string `json:"url"`
-	// Digest is "sha256:" and the lower-case hex SHA-256 of the raw bytes.
+	// Digest is "sha256:" and the lowercase hex SHA-256 of the raw bytes.
 	Digest string `json:"digest"`
 	Size   int    `json:"size"` // of the raw bytes
 	// MediaType as the server sent it.

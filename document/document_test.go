@@ -460,7 +460,7 @@ func ExampleRead() {
 	// Output:
 	// CREATE https://notes.example/notes
 	// error AI418, line 5, column 90: the method "post" is not one of the five methods of the draft
-	//   did you mean POST? use GET, POST, PUT, DELETE or PATCH, in upper case (AI Discovery §3.3)
+	//   did you mean POST? use GET, POST, PUT, DELETE or PATCH, in uppercase (AI Discovery §3.3)
 }
 
 func ExampleRead_otherFormat() {

@@ -91,7 +91,7 @@ func (p Parsed) Level() int {
 	return 1
 }
 
-// Digest returns "sha256:" and the lower-case hex SHA-256 of b.
+// Digest returns "sha256:" and the lowercase hex SHA-256 of b.
 func Digest(b []byte) string {
 	sum := sha256.Sum256(b)
 	return "sha256:" + hex.EncodeToString(sum[:])

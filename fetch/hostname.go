@@ -41,7 +41,7 @@ var lookupProfile = idna.New(
 var notPublic = []string{"localhost", "local", "internal", "onion", "alt"}
 
 // CheckHost normalizes the name of a host as a person or a document writes it: it drops https, http
-// and agtp schemes, the port 443, a path and a final dot, and converts the rest to lower-case ASCII
+// and agtp schemes, the port 443, a path and a final dot, and converts the rest to lowercase ASCII
 // (IDNA). It returns a *[HostError] for anything that is not a public host name: IP addresses in
 // any spelling, single labels, bare public suffixes, names with user information or another port.
 func CheckHost(name string) (string, error) {

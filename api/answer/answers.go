@@ -121,7 +121,7 @@ type ServiceSummary struct {
 	FetchedAt   time.Time       `json:"fetched_at"`
 	Findings    string          `json:"findings,omitempty"` // worst severity
 	// Categories are those that the documents name, and the domain, in lower case.
-	Categories []string `json:"categories,omitempty" doc:"the categories that its documents name, and its domain, in lower case"`
+	Categories []string `json:"categories,omitempty" doc:"the categories that its documents name, and its domain, in lowercase"`
 	// ChangedAt and Level are for the pages: the last change of a document, and the highest level.
 	ChangedAt time.Time `json:"-"`
 	Level     int       `json:"-"`

@@ -207,7 +207,7 @@ func decodeDocuments(records []store.Record) ([]document.Document, error) {
 }
 
 // lastDocumentKey sorts behind every document of host and before those of the
-// next one: kinds are lower-case letters and dashes.
+// next one: kinds are lowercase letters and dashes.
 func lastDocumentKey(host string) string { return store.DocumentsOf(host) + "~" }
 
 // isListed reports whether a host has a document other than an alias.

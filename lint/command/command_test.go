@@ -103,7 +103,7 @@ func TestParseFields(t *testing.T) {
 	}
 	fields, notes, wrong = parseFields("Gäste: integer, ID, habitación?, Ähnliches")
 	want = []field{{"gaste", "integer", true}, {"id", "string", true}, {"habitacion", "string", false}, {"ahnliches", "string", true}}
-	if wrong != nil || len(notes) != 4 || notes[0].Message != `"Gäste" is written as gaste: names of fields have plain lower-case letters` || fmt.Sprint(fields) != fmt.Sprint(want) {
+	if wrong != nil || len(notes) != 4 || notes[0].Message != `"Gäste" is written as gaste: names of fields have plain lowercase letters` || fmt.Sprint(fields) != fmt.Sprint(want) {
 		t.Errorf("got %v, %v, %v", fields, notes, wrong)
 	}
 	for _, answer := range []string{"a b", "guestCount", "Größe m", "客人", "9a", "a, a", "a: money", "phone number", "a; b", strings.Repeat("a", 65), ": integer"} {
@@ -338,7 +338,7 @@ func TestTypedAnswers(t *testing.T) {
 		}
 	}
 	for given, want := range map[string]string{
-		"phone number": "write phone_number", "Guests": "write guests", "guestCount": "write guestcount", "how many people come": "use lower-case", "2 people": "use lower-case", "…": "use lower-case",
+		"phone number": "write phone_number", "Guests": "write guests", "guestCount": "write guestcount", "how many people come": "use lowercase", "2 people": "use lowercase", "…": "use lowercase",
 	} {
 		if got := nameAdvice(given); !strings.HasPrefix(got, want) {
 			t.Errorf("%q: %s", given, got)

@@ -84,7 +84,7 @@ func parseFields(answer string) (fields []field, notes, wrong []protocol.Finding
 		seen[f.name] = true
 		fields = append(fields, f)
 		if name != given {
-			notes = append(notes, protocol.Finding{Severity: protocol.Info, Message: fmt.Sprintf("%s is written as %s: names of fields have plain lower-case letters", protocol.Quote(strings.TrimSuffix(given, "?")), f.name)})
+			notes = append(notes, protocol.Finding{Severity: protocol.Info, Message: fmt.Sprintf("%s is written as %s: names of fields have plain lowercase letters", protocol.Quote(strings.TrimSuffix(given, "?")), f.name)})
 		}
 	}
 	return fields, notes, nil
@@ -106,7 +106,7 @@ func nameAdvice(given string) string {
 	if name := strings.Join(all, "_"); len(all) <= 3 && fieldName.MatchString(name) {
 		return "write " + name
 	}
-	return "use lower-case letters, digits and underscores, a letter first, and a comma between two fields; for example guests, date"
+	return "use lowercase letters, digits and underscores, a letter first, and a comma between two fields; for example guests, date"
 }
 
 // jsonType returns the JSON type and the format of a type, "" for an unknown one.

@@ -222,7 +222,7 @@ func (c *checker) checkIdentifier(v jcs.Value, path string) {
 	text := v.Text()
 	switch {
 	case c.profile == Strict && !isUUID4(text):
-		c.addViolation("identifier", path, "is no UUID of version 4 in lower case")
+		c.addViolation("identifier", path, "is no UUID of version 4 in lowercase")
 	case text == "":
 		c.addViolation("identifier", path, "is empty")
 	case c.profile == Wire && len(text) > maxIdentifier:

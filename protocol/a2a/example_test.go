@@ -163,7 +163,7 @@ func ExampleCheck() {
 		}
 	}
 	// Output:
-	// no ok §4.2: id is no UUID of version 4 in lower case
+	// no ok §4.2: id is no UUID of version 4 in lowercase
 	// no ok §4.3: body.type is not one of Offer, Counter, Accept, Decline, Withdraw, encrypted
 	// no no §5.4: an Ed25519 signature has 64 bytes (got 1): write 'z' and base58btc of the 64 bytes
 }

@@ -27,5 +27,5 @@ func wrapInObject(name string, n *protocol.Node) *protocol.Node {
 }
 
 // WellFormedNamespace reports whether a namespace can be used in a header and in namespace.VERB
-// (§8.2(d), §10.1): lower-case letters, digits and hyphens.
+// (§8.2(d), §10.1): lowercase letters, digits and hyphens.
 func WellFormedNamespace(s string) bool { return namespaceForm.MatchString(s) }

@@ -102,7 +102,7 @@ func (c *checker) checkRequired(n *protocol.Node) {
 		}
 		for _, m := range tree.Members(properties) {
 			if !snakeCase(m.Key) {
-				c.AddKey("AGIS813", m, "the parameter name "+protocol.Quote(m.Key)+" is not snake_case", "write it in lower case with underscores")
+				c.AddKey("AGIS813", m, "the parameter name "+protocol.Quote(m.Key)+" is not snake_case", "write it in lowercase with underscores")
 			}
 		}
 	}
@@ -119,7 +119,7 @@ func (c *checker) checkRequired(n *protocol.Node) {
 	}
 }
 
-// snakeCase reports whether s consists of words of lower-case letters and digits joined by single
+// snakeCase reports whether s consists of words of lowercase letters and digits joined by single
 // underscores and begins with a letter.
 func snakeCase(s string) bool {
 	if s == "" || !isLower(s[0]) {

@@ -195,7 +195,7 @@ func nounSegment(s, method string, report func(code, message, help string)) {
 	words := splitSegment(s)
 	quoted := protocol.Quote(s)
 	if strings.ContainsFunc(s, unicode.IsUpper) {
-		report("AGIS405", "the segment "+quoted+" contains an upper-case letter", "write "+protocol.Quote(strings.Join(words, "-")))
+		report("AGIS405", "the segment "+quoted+" contains an uppercase letter", "write "+protocol.Quote(strings.Join(words, "-")))
 	}
 	if strings.ContainsAny(s, segmentSeparators+"%\t\n\f\r") && separated.MatchString(s) {
 		report("AGIS406", "the words of the segment "+quoted+" are not joined by single hyphens", "write "+protocol.Quote(strings.Join(words, "-")))
@@ -218,7 +218,7 @@ func nounSegment(s, method string, report func(code, message, help string)) {
 }
 
 // splitSegment splits a segment into its words, in lower case: at separators and where a capital
-// follows a lower-case letter.
+// follows a lowercase letter.
 func splitSegment(s string) []string {
 	var b strings.Builder
 	small := false

@@ -140,7 +140,7 @@ var (
 )
 
 // hasSeveralSentences reports whether text follows the end of the first sentence. A full stop after
-// an abbreviation or before a lower-case letter does not end a sentence.
+// an abbreviation or before a lowercase letter does not end a sentence.
 func hasSeveralSentences(text string) bool {
 	text = strings.TrimRight(text, " .!?\"')]")
 	if !strings.ContainsAny(text, ".!?。！？") {

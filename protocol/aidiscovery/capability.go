@@ -69,7 +69,7 @@ func idFault(text string) string {
 		switch {
 		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '_':
 		case r >= 'A' && r <= 'Z':
-			return "contains the upper-case letter " + protocol.Quote(string(r))
+			return "contains the uppercase letter " + protocol.Quote(string(r))
 		default:
 			return "holds the character " + protocol.Quote(string(r))
 		}
@@ -110,7 +110,7 @@ func suggestID(text string) string {
 
 func (c *checker) readID(parent *protocol.Node, seen map[string]bool) string {
 	n := parent.Member("id")
-	const help = "use lower-case letters, digits and underscores, a letter first, at most 64 characters"
+	const help = "use lowercase letters, digits and underscores, a letter first, at most 64 characters"
 	switch {
 	case n == nil:
 		c.addMissing("AI402", parent, "id", help)
@@ -269,7 +269,7 @@ func adminSegment(path string) (string, bool) {
 
 func (c *checker) readMethod(parent *protocol.Node) string {
 	n := parent.Member("method")
-	const help = "use GET, POST, PUT, DELETE or PATCH, in upper case"
+	const help = "use GET, POST, PUT, DELETE or PATCH, in uppercase"
 	switch {
 	case n == nil:
 		c.addMissing("AI416", parent, "method", help)

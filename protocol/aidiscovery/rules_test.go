@@ -550,11 +550,11 @@ func TestLanguagesAreSuggested(t *testing.T) {
 
 func TestIDsAndMethodsAreSuggested(t *testing.T) {
 	for _, c := range []struct{ old, new, code, help string }{
-		{`"find_note"`, `"find-note"`, "AI404", "did you mean find_note? use lower-case"},
-		{`"find_note"`, `"FindNote"`, "AI404", "did you mean find_note? use lower-case"},
-		{`"find_note"`, `"reservar habitación"`, "AI404", "did you mean reservar_habitacion? use lower-case"},
-		{`"find_note"`, `"部屋"`, "AI404", "use lower-case"},
-		{`"find_note"`, `"2nd"`, "AI404", "use lower-case"},
+		{`"find_note"`, `"find-note"`, "AI404", "did you mean find_note? use lowercase"},
+		{`"find_note"`, `"FindNote"`, "AI404", "did you mean find_note? use lowercase"},
+		{`"find_note"`, `"reservar habitación"`, "AI404", "did you mean reservar_habitacion? use lowercase"},
+		{`"find_note"`, `"部屋"`, "AI404", "use lowercase"},
+		{`"find_note"`, `"2nd"`, "AI404", "use lowercase"},
 		{`"GET"`, `"get"`, "AI418", "did you mean GET? use GET,"},
 		{`"GET"`, `"GETT"`, "AI418", "did you mean GET? use GET,"},
 		{`"GET"`, `" Delet"`, "AI418", "did you mean DELETE? use GET,"},

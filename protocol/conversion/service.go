@@ -33,7 +33,7 @@ func IsHostName(s string) bool {
 	})
 }
 
-// NamespaceOf derives a namespace from a name: a short lower-case token (AGIS706).
+// NamespaceOf derives a namespace from a name: a short lowercase token (AGIS706).
 func NamespaceOf(name string) string {
 	words := TrimServiceWords(wording.ASCIIWords(wording.IdentifierWords(name)))
 	if ns := wording.JoinWords(words, "-", 40); ns != "" {

@@ -107,10 +107,10 @@ func CheckAirID(id string) error {
 	e := &Error{
 		Code:    "air-id",
 		Message: fmt.Sprintf("%q is not an AIR ID", protocol.ClipBytes(id, maxQuoted)),
-		Help:    "an AIR ID looks like AIR-7G3K-M9JQ-X2PT: upper case, three groups of four letters or digits",
+		Help:    "an AIR ID looks like AIR-7G3K-M9JQ-X2PT: uppercase, three groups of four letters or digits",
 	}
 	if upper := strings.ToUpper(strings.TrimSpace(id)); isAirID(upper) {
-		e.Help = "AIR IDs are upper case and have nothing around them: write " + upper
+		e.Help = "AIR IDs are uppercase and have nothing around them: write " + upper
 	}
 	return e
 }

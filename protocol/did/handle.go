@@ -38,7 +38,7 @@ func FoldHandle(text string) (string, error) {
 	for i, c := range out {
 		switch {
 		case c >= 'A' && c <= 'Z':
-			// Only ASCII is lower-cased: Unicode would turn U+0130 into "i".
+			// Only ASCII is lowercased: Unicode would turn U+0130 into "i".
 			out[i] = c + 'a' - 'A'
 		case c >= 'a' && c <= 'z', c >= '0' && c <= '9', c == '_':
 		default:

@@ -109,7 +109,7 @@ func (w Web) Authority() string {
 func (w Web) SameHost(v Web) bool { return w.Host == v.Host && w.Port == v.Port }
 
 // String returns the DID as text. For a value that [ParseWeb] returned, this is the canonical
-// spelling: lower-case host, port as "%3A" and number.
+// spelling: lowercase host, port as "%3A" and number.
 func (w Web) String() string {
 	var b strings.Builder
 	b.WriteString("did:" + w.Method + ":" + w.Host)
@@ -126,7 +126,7 @@ func (w Web) String() string {
 // RFC 7686, RFC 8375, RFC 9476, ICANN's reservation of "internal").
 var privateNames = []string{"localhost", "local", "internal", "onion", "alt", "home.arpa"}
 
-// IsPrivateName reports whether a lower-case name belongs to a private namespace, which differs
+// IsPrivateName reports whether a lowercase name belongs to a private namespace, which differs
 // between networks.
 func IsPrivateName(host string) bool {
 	return slices.ContainsFunc(privateNames, func(n string) bool { return host == n || strings.HasSuffix(host, "."+n) })
@@ -157,7 +157,7 @@ func (w Web) CheckPublic() error {
 	return nil
 }
 
-// CheckDomain reports whether host is a lower-case DNS name in ASCII: labels of
+// CheckDomain reports whether host is a lowercase DNS name in ASCII: labels of
 // a-z, 0-9 and "-", at most 63 characters each and 253 together. A name whose
 // last label is a number is refused, since browsers and resolvers read it as an
 // IPv4 address ("127.1", "0x7f.1"). The error is an [*Error].

@@ -305,7 +305,7 @@ func readPrefixedForm(t *tables, word string) (inflection, bool) {
 	return inflection{}, false
 }
 
-// isASCIIWord reports whether a word has only lower-case ASCII letters and hyphens.
+// isASCIIWord reports whether a word has only lowercase ASCII letters and hyphens.
 func isASCIIWord(word string) bool {
 	for i := range len(word) {
 		if b := word[i]; (b < 'a' || b > 'z') && b != '-' {

@@ -126,7 +126,7 @@ func escapeQuery(text string) string { return strings.ReplaceAll(url.QueryEscape
 // fieldValue returns the value of a header field (RFC 9421 §2.1).
 func fieldValue(m Message, id, name string, params *httpsfv.Params) (string, error) {
 	if name != strings.ToLower(name) {
-		return "", &Error{Code: CodeSyntax, Message: fmt.Sprintf("the name of the component %s is not in lower case", id)}
+		return "", &Error{Code: CodeSyntax, Message: fmt.Sprintf("the name of the component %s is not in lowercase", id)}
 	}
 	values := m.Header.Values(name)
 	if name == "host" && len(values) == 0 {

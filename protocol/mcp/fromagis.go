@@ -82,7 +82,7 @@ func refusedName(e agis.Endpoint) string {
 	if e.Semantic.MCPToolName == "" || declaredToolName(e) != "" {
 		return ""
 	}
-	return fmt.Sprintf("the document declares the name %s, which is not of 1 to %d lower-case letters, digits and underscores", protocol.Quote(e.Semantic.MCPToolName), maxToolName)
+	return fmt.Sprintf("the document declares the name %s, which is not of 1 to %d lowercase letters, digits and underscores", protocol.Quote(e.Semantic.MCPToolName), maxToolName)
 }
 
 func (w *toolWriter) buildTool(e agis.Endpoint) *protocol.Node {

@@ -155,7 +155,7 @@ func ASCIIWords(words []string) []string {
 	return out
 }
 
-// SnakeCase returns a lower-case name of letters, digits and underscores that begins with a letter
+// SnakeCase returns a lowercase name of letters, digits and underscores that begins with a letter
 // and has at most that many characters; "" when nothing remains.
 func SnakeCase(s string, most int) string {
 	return JoinWords(IdentifierWords(s), "_", most)
