@@ -14,7 +14,7 @@ import (
 // the matching services and data classes.
 func (s *searcher) rankPage(ctx context.Context, found *view.MatchSet, p *page) (err error) {
 	q := s.query
-	named, err := s.view.OperationsOfNamed(query.ServiceName(q.Words), found.Masks)
+	named, err := s.findNamed(found.Masks)
 	if err != nil {
 		return err
 	}
@@ -152,6 +152,17 @@ func (s *searcher) rankSeparately(ctx context.Context, request query.Request, ma
 	defer found.Release()
 	entries, _, _, err := one.rankFound(found, limit)
 	return entries, err
+}
+
+// findNamed returns the operations in masks of the services that the whole request names, by their host or
+// by a name; nil if there is none.
+func (s *searcher) findNamed(masks []bitset.Set) ([]bitset.Set, error) {
+	if host := query.NamedHost(s.query.Words); host != "" {
+		if named := s.view.OperationsOfHost(host, masks); named != nil {
+			return named, nil
+		}
+	}
+	return s.view.OperationsOfNamed(query.ServiceName(s.query.Words), masks)
 }
 
 // maxListedOfNamed is the maximum number of listed operations of named services that match no word

@@ -953,3 +953,18 @@ func TestClosed(t *testing.T) {
 		t.Errorf("WaitFor: %v", err)
 	}
 }
+
+// TestHostAloneFindsItsOperationsFirst searches for a host: its operations come before those of others
+// that write its name into their texts, which anyone can do.
+func TestHostAloneFindsItsOperationsFirst(t *testing.T) {
+	x, _ := indexed(t, agis("rival-air.test", "BOOK /flight: Books a flight"),
+		agis("twin.test", "BOOK /flight: Books a flight, better than rival-air.test"), agis("whois.test", "CHECK /domain: Checks who owns a domain"))
+	for _, words := range []string{"rival-air.test", " Rival-Air.test."} {
+		if got := named(search(t, x, query.Query{Words: words})); len(got) < 2 || got[0] != "rival-air.test BOOK /flight" {
+			t.Errorf("%q finds %q", words, got)
+		}
+	}
+	if got := named(search(t, x, query.Query{Words: "rival-ail.test"})); len(got) > 0 && strings.HasPrefix(got[0], "rival-air.test") {
+		t.Errorf("another host finds %q", got)
+	}
+}

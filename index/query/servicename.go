@@ -23,6 +23,15 @@ func ServiceName(text string) string {
 	return strings.Join(words, " ")
 }
 
+// NamedHost returns the host that a request consists of, "" for any other request.
+func NamedHost(text string) string {
+	host := strings.ToLower(strings.TrimFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsPunct(r) }))
+	if !tokens.IsHost(host) || strings.ContainsFunc(host, unicode.IsSpace) {
+		return ""
+	}
+	return host
+}
+
 // minLabel is the minimum length of a domain label that names a service.
 const minLabel = 3
 

@@ -144,6 +144,20 @@ func (v *View) OperationsOfNamed(name string, masks []bitset.Set) ([]bitset.Set,
 	return named, nil
 }
 
+// OperationsOfHost returns the operations in masks of a host; nil if there is none.
+func (v *View) OperationsOfHost(host string, masks []bitset.Set) []bitset.Set {
+	named, some := v.emptySets(), false
+	for i := range v.Segments {
+		found := v.Segments[i].ofHosts([]string{host})
+		found.Intersect(masks[i])
+		named[i], some = found, some || found.Count() > 0
+	}
+	if !some {
+		return nil
+	}
+	return named
+}
+
 // serviceNames has the hashes of the names of a segment's services, in order. It is filled on first use
 // and stays valid because a segment never changes.
 type serviceNames struct {
