@@ -28,7 +28,7 @@ func (ruleFamily) Schema(huma.Registry) *huma.Schema {
 }
 
 type rulesInput struct {
-	Q        string     `query:"q" maxLength:"200" doc:"a code or words; each must be in the code, the name or the text of a rule" example:"endpoint"`
+	Q        string     `query:"q" maxLength:"200" doc:"a code or words; each must be in the code, the name or the text of a rule, or be the number of its section, such as 3.3" example:"endpoint"`
 	Family   ruleFamily `query:"family" doc:"the rules of one format by the letters of their codes, or other for the rules about fetching and recognizing documents" example:"ai"`
 	Severity string     `query:"severity" enum:"error,warning,info" doc:"the rules of one severity" example:"warning"`
 }

@@ -2,6 +2,7 @@ package lint
 
 import (
 	_ "embed"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -29,6 +30,36 @@ func Rules() []protocol.Rule {
 func Rule(code string) (protocol.Rule, bool) {
 	r, ok := byCode()[strings.ToUpper(code)]
 	return r, ok
+}
+
+// sectionNumber matches a word that names a section of a draft, such as 3.3 or §7.
+var sectionNumber = regexp.MustCompile(`^(?:§[0-9A-Z]+|[0-9A-Z]+\.[0-9]+)[0-9.]*(?:\([A-Z]\))?$`)
+
+// RuleMatches reports whether a rule has each of some words in its code, its name or its text, in any
+// letter case. A word that is the number of a section selects the rules of that section and of those
+// below it.
+func RuleMatches(r protocol.Rule, words string) bool {
+	text := strings.ToLower(r.Code + " " + r.Slug + " " + r.Text)
+	for word := range strings.FieldsSeq(words) {
+		if !strings.Contains(text, strings.ToLower(word)) && !isOfSection(r, word) {
+			return false
+		}
+	}
+	return true
+}
+
+func isOfSection(r protocol.Rule, word string) bool {
+	if word = strings.ToUpper(word); !sectionNumber.MatchString(word) {
+		return false
+	}
+	word = strings.TrimPrefix(word, "§")
+	for section := range strings.FieldsSeq(strings.ToUpper(r.Section)) {
+		section = strings.TrimRight(strings.TrimPrefix(section, "§"), ",")
+		if rest, ok := strings.CutPrefix(section, word); ok && (rest == "" || rest[0] == '.' || rest[0] == '(') {
+			return true
+		}
+	}
+	return false
 }
 
 // newFinding returns a finding of this package's rules about the whole text.

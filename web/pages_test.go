@@ -1374,11 +1374,14 @@ func TestUncheckedInboxIsNamedOnce(t *testing.T) {
 	}
 }
 
-// ruleFigures is a sample whose census counts hosts that break AI418.
+// ruleFigures is a sample whose census counts hosts that break AI418, and does not count MORE.
 type ruleFigures struct{ sample }
 
 func (ruleFigures) CountedHosts(_ context.Context, figure, _ string, _ int) (answer.CountedHosts, error) {
 	family, value, _ := strings.Cut(figure, ":")
+	if value == "MORE" {
+		return answer.CountedHosts{}, &answer.NoFigureError{Name: figure}
+	}
 	return answer.CountedHosts{
 		Figure: census.Feature{Family: family, Value: value}, Hosts: []string{"ristorante.test"},
 		Total: map[string]int{"rule:AI418": 3, "rule:AI903": 1}[figure],
@@ -1400,6 +1403,7 @@ func TestRulePageLeadsToItsHosts(t *testing.T) {
 		"AI418": `href="/census/hosts?figure=rule:AI418">3 hosts break this rule</a>`,
 		"AI903": `href="/census/hosts?figure=rule:AI903">1 host breaks this rule</a>`,
 		"AI106": "No known host breaks this rule with a current document.",
+		"MORE":  "Those beyond the limit are counted",
 	} {
 		if page := get(t, h, "/rules/"+code); page.Code != http.StatusOK || !strings.Contains(page.Body.String(), want) {
 			t.Errorf("%s: %d without %s", code, page.Code, want)

@@ -141,7 +141,7 @@ func (p *Pages) rulePage(c *gin.Context) (frame.WebPage, error) {
 	}
 	if r.Severity != protocol.Info { // the census counts errors and warnings
 		counted, err := p.answers.CountedHosts(c.Request.Context(), "rule:"+r.Code, "", 1)
-		if err != nil && !errors.Is(err, answer.ErrNoCensus) {
+		if err != nil && !errors.Is(err, answer.ErrNoCensus) && !errors.Is(err, answer.ErrNoFigure) { // MORE is no figure
 			return frame.WebPage{}, err
 		}
 		v.Counted, v.Hosts = err == nil, counted.Total

@@ -53,18 +53,16 @@ func FamilyOfRule(families []RuleFamily, code string) int {
 
 // A RuleQuery selects rules. A zero field selects all.
 type RuleQuery struct {
-	Words    string // all of them are in the code, the name or the text, in any letter case
+	Words    string // see [lint.RuleMatches]
 	Family   string // the ID of a [RuleFamily]
 	Severity string
 }
 
 // Rules lists the rules for documents that match a query, draft by draft.
 func (a *Answers) Rules(q RuleQuery) []RuleView {
-	families, words, views := RuleFamilies(), strings.Fields(strings.ToLower(q.Words)), []RuleView{}
+	families, views := RuleFamilies(), []RuleView{}
 	for _, r := range lint.Rules() {
-		text := strings.ToLower(r.Code + " " + r.Slug + " " + r.Text)
-		missing := slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
-		if missing || q.Severity != "" && r.Severity.String() != q.Severity || q.Family != "" && families[FamilyOfRule(families, r.Code)].ID != q.Family {
+		if !lint.RuleMatches(r, q.Words) || q.Severity != "" && r.Severity.String() != q.Severity || q.Family != "" && families[FamilyOfRule(families, r.Code)].ID != q.Family {
 			continue
 		}
 		views = append(views, viewRule(r))

@@ -13,7 +13,7 @@ import (
 )
 
 // explainRule prints a rule, or a line for each rule of a list: all, those that begin with the letters
-// of a draft, or those that mention a word.
+// of a draft, or those that mention some words or are of a section.
 func (v *validateRun) explainRule(code string) error {
 	if r, ok := lint.Rule(code); ok {
 		return v.explainOne(r, true)
@@ -21,9 +21,7 @@ func (v *validateRun) explainRule(code string) error {
 	ofDraft := func(r protocol.Rule) bool {
 		return strings.EqualFold(code, "all") || strings.EqualFold(code, strings.TrimRight(r.Code, "0123456789"))
 	}
-	mentions := func(r protocol.Rule) bool {
-		return code != "" && strings.Contains(strings.ToLower(r.Slug+" "+r.Text), strings.ToLower(code))
-	}
+	mentions := func(r protocol.Rule) bool { return code != "" && lint.RuleMatches(r, code) }
 	for _, selected := range []func(protocol.Rule) bool{ofDraft, mentions} {
 		if rules := slices.DeleteFunc(slices.Clone(lint.Rules()), func(r protocol.Rule) bool { return !selected(r) }); len(rules) > 0 {
 			return v.listRules(rules)
@@ -35,7 +33,7 @@ func (v *validateRun) explainRule(code string) error {
 	if question := nearest.Question(strings.ToLower(code), ruleWords()); question != "" {
 		return usageErrorf("no rule has the code or the word %s: %s\nall rules: %s validate --rule all", code, question, v.Program)
 	}
-	return usageErrorf("no rule has the code or the word %s; codes look like AI418, AGIS302 or WK104\nthose of one draft: %s validate --rule AI, AGIS or WK; all of them: --rule all", code, v.Program)
+	return usageErrorf("no rule has the code or the word %s; codes look like AI418, AGIS302 or WK104\nthose of one draft: %s validate --rule AI, AGIS, WK, LLMS or FETCH; those of a section: --rule 3.3; all of them: --rule all", code, v.Program)
 }
 
 // ruleWords returns the words of the names of all rules.

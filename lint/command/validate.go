@@ -44,7 +44,7 @@ Exit codes: 0 all conform, 1 findings (errors; with --strict warnings too),
 		RunE:          func(c *cobra.Command, args []string) error { return v.runValidate(c.Context(), args) },
 	}
 	f := c.Flags()
-	f.StringVar(&v.rule, "rule", "", "explain the rule of this code and do nothing else; \"all\" lists every rule, the letters of a code (AI, AGIS, WK) those that begin so, a word those that mention it")
+	f.StringVar(&v.rule, "rule", "", "explain the rule of this code and do nothing else; \"all\" lists every rule, the letters of a code (AI, AGIS, WK) those that begin so, words those that mention them, the number of a section (3.3) those of it")
 	f.StringVar(&v.format, "format", "text", "how to write results: "+strings.Join(format.Names(), ", "))
 	f.BoolVar(&v.strict, "strict", false, "fail on warnings, too")
 	f.IntVar(&v.level, "level", 1, "required conformance level of AGIS documents, 1 or 2")

@@ -58,6 +58,8 @@ func TestSchemasOfTheFormats(t *testing.T) {
 		err = schema.Validate(value)
 		fault := slices.ContainsFunc(v.Codes, func(code string) bool { return slices.Contains(structural, code) })
 		switch {
+		case err != nil && slices.Contains(v.Warnings, "WK116"):
+			refused++ // a schema has no warnings: an editor marks the wrong type of a member
 		case err != nil && len(v.Codes) == 0:
 			t.Errorf("%s is refused: %v", v.File, err)
 		case err == nil && fault:

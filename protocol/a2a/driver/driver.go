@@ -8,7 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -145,7 +148,7 @@ func Answer(ctx context.Context, line []byte) (results [2]Result) {
 	case "receive_all":
 		return c.answerReceive(ctx)
 	}
-	return both(rejectedResult(fmt.Errorf("there is no op %.60q", op)))
+	return both(rejectedResult(fmt.Errorf("there is no op %.60q: the ops are %s", op, strings.Join(operationNames(), ", "))))
 }
 
 // commonOperations are the operations with the same answer in both profiles.
@@ -154,6 +157,12 @@ func commonOperations() map[string]func(*input) Result {
 		"canonicalize": (*input).answerCanonicalize, "decode_public_key": (*input).answerDecodeKey, "register_public_key": (*input).answerRegisterKey,
 		"seal": (*input).answerSeal, "air_id_from_identity_document": (*input).answerDeriveAirID, "parse_air_id": (*input).answerParseAirID,
 	}
+}
+
+// operationNames lists the names of all operations.
+func operationNames() []string {
+	names := []string{"verify", "verify_then_open", "receive_all"}
+	return slices.Sorted(slices.Values(slices.AppendSeq(names, maps.Keys(commonOperations()))))
 }
 
 func acceptedResult() Result { return Result{Outcome: Outcome{Verdict: Accept, Status: http.StatusOK}} }

@@ -466,3 +466,11 @@ func FuzzAnswer(f *testing.F) {
 		}
 	})
 }
+
+func TestUnknownOperationNamesTheKnownOnes(t *testing.T) {
+	for _, a := range answerLine(t, `{"id": 1, "op": "canonicalise", "input": {}}`) {
+		if detail := fmt.Sprint(a["detail"]); !strings.Contains(detail, "the ops are air_id_from_identity_document, canonicalize, decode_public_key,") {
+			t.Error(detail)
+		}
+	}
+}
