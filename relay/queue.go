@@ -86,9 +86,11 @@ type Incoming struct {
 	To                 string // as the envelope names its recipient; "" for the name of the inbox
 	MaxMail            int    // envelopes that may wait in the inbox
 	MaxBytes           int64  // bytes that may wait in the inbox
-	LeaveRoom          bool   // the inbox is shared: one sender leaves room for others in its second half
 	Wake               bool   // the inbox has a wake-up address: note that it is to be woken
 	MaxSenderPerWindow int    // envelopes of the sender that the replay window may hold
+	// ShareKey, unless nil, says that one sender leaves room for others in the second half of the inbox.
+	// Senders with the same key count as one.
+	ShareKey func(sender string) string
 	// MaxFirstContacts is how many inboxes the sender may write to for the first time within 24
 	// hours; a negative number lifts the limit, and remembers nothing.
 	MaxFirstContacts int

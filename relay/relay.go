@@ -11,13 +11,11 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"gazetteer/limit"
 	"gazetteer/protocol/a2a"
-	"gazetteer/protocol/did"
 	"gazetteer/protocol/httpsig"
 	"gazetteer/store"
 )
@@ -259,27 +257,16 @@ func (r *Relay) admitSender(ctx context.Context, box Inbox, e *a2a.Verified) (Ru
 	if !slices.Contains(box.Addresses, e.To) {
 		return Rules{}, &a2a.Refusal{Status: http.StatusBadRequest, Reason: a2a.ErrorBadRequest, Rule: a2a.RuleRecipient, Detail: "the envelope is not addressed to this inbox, which belongs to " + box.Name, AirID: box.AirID}
 	}
-	if NamesSender(r.Block, e.From) || len(r.Allow) > 0 && !NamesSender(r.Allow, e.From) {
+	if blocksSender(r.Block, e.From) || len(r.Allow) > 0 && !NamesSender(r.Allow, e.From) {
 		return Rules{}, refuseForbidden("sender_blocked", "this relay accepts no mail from this sender")
 	}
-	if err := rateRefusal(r.senders.TakeKey(ctx, e.From), "this sender"); err != nil {
+	if err := rateRefusal(r.senders.TakeKey(ctx, senderKey(e.From)), "this sender"); err != nil {
 		return Rules{}, err
 	}
 	if err := r.Inboxes.AdmitSender(ctx, box, e.From); err != nil {
 		return Rules{}, refuseForbidden("evidence_required", err.Error())
 	}
 	return r.checkSender(ctx, box, e.From)
-}
-
-// NamesSender reports whether a list of DIDs and hosts of DIDs names a DID.
-func NamesSender(list []string, sender string) bool {
-	return slices.ContainsFunc(list, func(entry string) bool {
-		if entry == sender {
-			return true
-		}
-		web, err := did.ParseWeb(sender)
-		return err == nil && strings.EqualFold(entry, web.Host)
-	})
 }
 
 // storeMail puts an envelope into the queue, and signs its receipt when it is stored.
@@ -293,7 +280,7 @@ func (r *Relay) storeMail(ctx context.Context, box Inbox, e *a2a.Verified, rules
 	number, err := r.Queue.Push(ctx, Incoming{
 		Inbox: box.Name, Sender: e.From, ID: e.ID, ThreadID: e.ThreadID, Nonce: e.Nonce, To: to, Digest: receipt.Digest,
 		Received: receipt.ReceivedAt, Expires: receipt.ReceivedAt.Add(r.KeepUnread), Text: e.Text,
-		MaxMail: r.MaxMail, MaxBytes: r.MaxBytes, LeaveRoom: true, MaxSenderPerWindow: max(r.SenderPerWindow, 0), MaxFirstContacts: r.FirstContacts, Wake: r.Wake != nil && rules.WakeURL != "",
+		MaxMail: r.MaxMail, MaxBytes: r.MaxBytes, ShareKey: r.shareKey, MaxSenderPerWindow: max(r.SenderPerWindow, 0), MaxFirstContacts: r.FirstContacts, Wake: r.Wake != nil && rules.WakeURL != "",
 	})
 	if err != nil {
 		return Accepted{ID: e.ID, Inbox: box.Name}, r.explainPush(ctx, e, err)

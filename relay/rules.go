@@ -101,7 +101,7 @@ func (r *Relay) checkSender(ctx context.Context, box Inbox, sender string) (Rule
 	if err != nil {
 		return rules, r.explainRead(ctx, "read the rules of an inbox", err)
 	}
-	if NamesSender(rules.Block, sender) || len(rules.Allow) > 0 && !NamesSender(rules.Allow, sender) {
+	if blocksSender(rules.Block, sender) || len(rules.Allow) > 0 && !NamesSender(rules.Allow, sender) {
 		return rules, refuseForbidden("blocked_by_recipient", "this recipient accepts no mail from this sender")
 	}
 	return rules, nil

@@ -311,7 +311,7 @@ func testShares(t *testing.T) {
 	push := func(sender string, change func(*relay.Incoming)) error {
 		in := newEnvelope("a", sender, n)
 		n++
-		in.LeaveRoom = true
+		in.ShareKey = func(sender string) string { return sender }
 		change(&in)
 		_, err := q.Push(t.Context(), in)
 		return err
@@ -362,7 +362,7 @@ func testShares(t *testing.T) {
 	if got := fill("did:y", size); got != 3 {
 		t.Errorf("the next one has %d kB", got)
 	}
-	if got := fill("did:x", func(in *relay.Incoming) { in.Inbox, in.MaxMail, in.LeaveRoom = "c", 2000, false }); got != 1000 {
+	if got := fill("did:x", func(in *relay.Incoming) { in.Inbox, in.MaxMail, in.ShareKey = "c", 2000, nil }); got != 1000 {
 		t.Errorf("%d in an inbox that is not shared", got)
 	}
 }

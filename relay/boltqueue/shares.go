@@ -16,7 +16,7 @@ const (
 	maxShareInboxes = 16
 )
 
-// A share is the waiting mail of one sender in one inbox.
+// A share is the waiting mail of the senders with one key in one inbox.
 type share struct {
 	mail  int
 	bytes int64
@@ -31,49 +31,51 @@ type senderShares map[string]map[string]share
 // what is free, so that one sender, or a few, do not keep others from writing.
 func (q *Queue) leavesRoom(tx *bolt.Tx, in relay.Incoming, box tally) (bool, error) {
 	crowded := in.MaxMail > 0 && box.mail >= in.MaxMail-in.MaxMail/2 || in.MaxBytes > 0 && box.bytes >= in.MaxBytes-in.MaxBytes/2
-	if !in.LeaveRoom || !crowded {
+	if in.ShareKey == nil || !crowded {
 		return true, nil
 	}
-	shares, err := q.sharesOf(tx, in.Inbox)
+	shares, err := q.sharesOf(tx, in)
 	if err != nil {
 		return false, err
 	}
-	own := shares[in.Sender]
+	own := shares[in.ShareKey(in.Sender)]
 	return own.mail == 0 ||
 		(in.MaxMail <= 0 || own.mail+1 <= (in.MaxMail-box.mail)/shareOfRest) &&
 			(in.MaxBytes <= 0 || own.bytes+int64(len(in.Text)) <= (in.MaxBytes-box.bytes)/shareOfRest), nil
 }
 
-// sharesOf returns the shares in an inbox.
-func (q *Queue) sharesOf(tx *bolt.Tx, inbox string) (map[string]share, error) {
-	if known := q.shares[inbox]; known != nil {
+// sharesOf returns the shares in the inbox of an envelope.
+func (q *Queue) sharesOf(tx *bolt.Tx, in relay.Incoming) (map[string]share, error) {
+	if known := q.shares[in.Inbox]; known != nil {
 		return known, nil
 	}
 	if len(q.shares) >= maxShareInboxes {
 		clear(q.shares)
 	}
 	found := map[string]share{}
-	err := eachMail(tx, inbox, 0, q.arrivals.numbersAfter(inbox, 0), func(_ uint64, raw []byte) (bool, error) {
+	err := eachMail(tx, in.Inbox, 0, q.arrivals.numbersAfter(in.Inbox, 0), func(_ uint64, raw []byte) (bool, error) {
 		if len(raw) < recordHead {
 			return true, nil // damaged: Check reports it
 		}
 		if n, w := binary.Uvarint(raw[recordHead:]); w > 0 && n <= uint64(len(raw)-recordHead-w) {
 			sender := raw[recordHead+w : recordHead+w+int(n)]
-			s := found[string(sender)]
-			found[string(sender)] = share{s.mail + 1, s.bytes + int64(len(raw))}
+			key := in.ShareKey(string(sender))
+			s := found[key]
+			found[key] = share{s.mail + 1, s.bytes + int64(len(raw))}
 		}
 		return true, nil
 	})
 	if err == nil {
-		q.shares[inbox] = found
+		q.shares[in.Inbox] = found
 	}
 	return found, err
 }
 
 // countShare notes an envelope that was put into an inbox whose shares are known.
 func (s senderShares) countShare(in relay.Incoming) {
-	if known := s[in.Inbox]; known != nil {
-		own := known[in.Sender]
-		known[in.Sender] = share{own.mail + 1, own.bytes + int64(len(in.Text))}
+	if known := s[in.Inbox]; known != nil && in.ShareKey != nil {
+		key := in.ShareKey(in.Sender)
+		own := known[key]
+		known[key] = share{own.mail + 1, own.bytes + int64(len(in.Text))}
 	}
 }

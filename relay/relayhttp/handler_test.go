@@ -74,8 +74,12 @@ func (a agents) AdmitSender(_ context.Context, _ relay.Inbox, sender string) err
 }
 
 func (a agents) Resolve(_ context.Context, id string) (did.Document, error) {
-	key := a.keys[strings.TrimPrefix(id, prefix)]
-	if key == nil {
+	web, err := did.ParseWeb(id)
+	if err != nil {
+		return did.Document{}, a2a.ErrUnknownSender
+	}
+	key := a.keys[web.Path[len(web.Path)-1]]
+	if key == nil || web.Host != "registry.test" && !strings.HasSuffix(web.Host, "crowd.test") {
 		return did.Document{}, a2a.ErrUnknownSender
 	}
 	return did.Document{ID: id, VerificationMethod: []did.VerificationMethod{{

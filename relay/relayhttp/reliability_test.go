@@ -207,6 +207,80 @@ func TestOneSenderAndOneInboxHaveQuotas(t *testing.T) {
 	}
 }
 
+// pushFrom pushes an envelope under any DID, signed by the key of an agent.
+func (w *world) pushFrom(from, key, to string) int {
+	w.t.Helper()
+	e, err := a2a.Sign(a2a.Message{From: from, To: prefix + to, Body: a2a.Withdraw{}}, a2a.Wire, w.agents.keys[key])
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return w.do("POST", "/inbox/"+to, "", string(e.Text)).status
+}
+
+// TestSenderHasOneNameInRulesAndQuotas checks that a blocked sender stays blocked, and has no second quota,
+// when it writes under its other DID, or from a subdomain of a blocked host.
+func TestSenderHasOneNameInRulesAndQuotas(t *testing.T) {
+	now := time.Now() // stands still, so that no rate recovers
+	w := newWorld(t, func(o *relay.Options, h *relayhttp.Options) {
+		o.SenderPerMinute = 4
+		o.Limits = &limit.Set{Now: func() time.Time { return now }}
+		h.Limits = o.Limits
+	})
+	other := "did:web:registry.test:agents:"
+	if got := w.pushFrom(other+blocked, blocked, bob); got != http.StatusForbidden {
+		t.Errorf("the other DID of a sender that the operator has blocked: %d, want 403", got)
+	}
+	setRules := func(rules string) {
+		t.Helper()
+		now := w.do("PUT", "/inbox/"+bob+"/rules", bob, rules)
+		if now.status != http.StatusOK {
+			t.Fatalf("rules %s: %d %s", rules, now.status, now.text)
+		}
+	}
+	setRules(`{"block": ["` + prefix + alice + `", "crowd.test"]}`)
+	for _, from := range []string{prefix + alice, other + alice, "did:web:crowd.test:" + alice, "did:wba:a.b.crowd.test:" + alice} {
+		if got := w.pushFrom(from, alice, bob); got != http.StatusForbidden {
+			t.Errorf("%s is blocked: %d, want 403", from, got)
+		}
+	}
+	if got := w.pushFrom("did:web:notcrowd.test:"+alice, alice, bob); got != http.StatusAccepted {
+		t.Errorf("a host that only ends like the blocked one: %d", got)
+	}
+	accepted := 0
+	for i := range 12 {
+		if w.pushFrom([]string{prefix, other}[i%2]+carol, carol, bob) == http.StatusAccepted {
+			accepted++
+		}
+	}
+	if accepted != 4 {
+		t.Errorf("%d of 12 pushes under two DIDs of one agent were accepted, want 4", accepted)
+	}
+}
+
+// TestDIDsOfOneDomainShareAnInbox checks that the owner of a domain, who can make any number of DIDs, does
+// not fill an inbox with them, and that the agents of the registry count one by one.
+func TestDIDsOfOneDomainShareAnInbox(t *testing.T) {
+	w := newWorld(t, func(o *relay.Options, _ *relayhttp.Options) { o.MaxMail = 40 })
+	accepted := 0
+	for i := range 50 {
+		if w.pushFrom(fmt.Sprintf("did:web:h%d.crowd.test:u%d:%s", i%5, i, alice), alice, bob) == http.StatusAccepted {
+			accepted++
+		}
+	}
+	if accepted != 20 {
+		t.Errorf("50 DIDs of one domain have %d of 40 places, want half", accepted)
+	}
+	for _, id := range []string{alice, carol, blocked, bob} {
+		want := http.StatusAccepted
+		if id == blocked {
+			want = http.StatusForbidden
+		}
+		if got := w.pushFrom(prefix+id, id, bob); got != want {
+			t.Errorf("the agent %s: %d, want %d", id, got, want)
+		}
+	}
+}
+
 // TestFloodsDoNotAffectOthers checks that a sender that floods an inbox, and many senders that
 // flood another, reach their quotas, while other senders are accepted and do not wait twice as long
 // (measured in the long form).
