@@ -65,6 +65,7 @@ func TestRequestSmuggling(t *testing.T) {
 		"both lengths, a good body":    {find + "Content-Length: 19\r\nTransfer-Encoding: chunked\r\n\r\n" + chunked + smuggled, 400},
 		"both lengths, reversed":       {find + "Transfer-Encoding: chunked\r\nContent-Length: 19\r\n\r\n" + chunked + smuggled, 400},
 		"two lengths":                  {post + "Content-Length: 0\r\nContent-Length: 52\r\n\r\n" + smuggled, 400},
+		"chunks in HTTP/1.0":           {"GET /healthz HTTP/1.0\r\nHost: x\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n" + smuggled, 400},
 		"a length with a sign":         {post + "Content-Length: +0\r\n\r\n" + smuggled, 400},
 		"a coding that is none":        {post + "Transfer-Encoding: xchunked\r\n\r\n" + smuggled, 501},
 		"two codings":                  {post + "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n" + smuggled, 501},

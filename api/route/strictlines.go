@@ -43,8 +43,10 @@ type strictConn struct {
 	length  int64  // Content-Length of the header that is being read
 	sized   bool   // it has a Content-Length
 	chunks  bool   // it has a Transfer-Encoding
+	old     bool   // it is of HTTP/1.0
 	begun   bool   // the request line is behind us
 	line    []byte // what was read of the current line, cut at maxStoredLine
+	end     []byte // the last bytes of the request line
 	last    byte   // what was read last, 0 at the beginning of a line
 	refused bool
 	// upgraded is set once the connection belongs to another protocol, by the goroutine that took
@@ -54,6 +56,7 @@ type strictConn struct {
 }
 
 const (
+	oldVersion    = " HTTP/1.0\r"
 	unknownLength = math.MaxInt64
 	maxStoredLine = 64 // no line that matters here is longer
 )
@@ -106,6 +109,10 @@ func (c *strictConn) scanBytes(p []byte) int {
 		if len(part) > 0 {
 			c.last = part[len(part)-1]
 		}
+		if !c.begun {
+			c.end = append(c.end, part[max(0, len(part)-len(oldVersion)):]...)
+			c.end = c.end[max(0, len(c.end)-len(oldVersion)):]
+		}
 		at += len(part)
 		if !ended {
 			return at
@@ -129,16 +136,18 @@ func (c *strictConn) endLine() bool {
 	case line != "" && c.begun:
 		return c.readLengthField(line)
 	case line != "":
-		c.begun = true
+		c.begun, c.old = true, string(c.end) == oldVersion
 	case c.begun: // the end of the header
-		if c.sized && c.chunks {
-			return false // RFC 9112, section 6.1: two lengths that a proxy may read differently
+		// RFC 9112, section 6.1: two lengths that a proxy may read differently, or a coding that net/http
+		// ignores, so that it reads the body as the next request.
+		if c.chunks && (c.sized || c.old) {
+			return false
 		}
 		c.body = c.length
 		if c.chunks {
 			c.body = unknownLength
 		}
-		c.begun, c.length, c.sized, c.chunks = false, 0, false, false
+		c.begun, c.length, c.sized, c.chunks, c.end = false, 0, false, false, c.end[:0]
 	}
 	// An empty line before a request is for net/http to judge.
 	return true

@@ -25,6 +25,7 @@ func FuzzStrictLines(f *testing.F) {
 	for _, text := range []string{
 		"GET / HTTP/1.1\r\nHost: x\r\n\r\n", "GET / HTTP/1.1\r\nA: b\r\n c\r\n\r\n", "GET / HTTP/1.1\nA: b\n\n", "\r\n\r\nGET / HTTP/1.1\r\n\r\n\n",
 		"POST / HTTP/1.1\r\ncontent-length:\t 3 \r\n\r\n\n\n\nGET / HTTP/1.1\r\n\r\n\n", "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n\n\n",
+		"POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n", "\r\nGET / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n",
 		"POST / HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n\r\n\n", "P\r\nContent-Length: -1\r\n\r\n\n", "P\r\nContent-Length: 0\r\nContent-Length: 1\r\n\r\n\n\n",
 	} {
 		f.Add([]byte(text))
