@@ -84,6 +84,8 @@ func (h *Host) previewDocument(f document.Format, now time.Time) (PreviewStep, b
 		s.Why = "only if the " + f.AliasOf.Describe() + " is absent at its first address"
 	case last.ETag != "" || last.LastModified != "":
 		s.Why = "conditional: the host sends it again only if it has changed"
+	case h.isAbsent(kind):
+		s.Why = "it is requested again, although nothing was found there"
 	default:
 		s.Why = "it is requested at each visit"
 	}

@@ -69,7 +69,7 @@ func (p *Pages) explanationOf(e answer.Explanation) explanationView {
 		case s.Verdict == conformance.No:
 			line.Word, line.Tone = "No", "error"
 		case s.Verdict == conformance.Unknown:
-			line.Word = "Unknown"
+			line.Word = unknownWord(e, s.Name)
 		case s.Level > 0:
 			line.Word = fmt.Sprintf("Yes, level %d", s.Level)
 		}
@@ -123,6 +123,24 @@ func (p *Pages) explanationOf(e answer.Explanation) explanationView {
 	v.In, v.MoreIn = e.Links.In, e.Links.TotalIn-len(e.Links.In)
 	v.Anybody, v.Owner, v.Wait = previewOf(e.Recheck), previewOf(e.OwnerRecheck), p.MomentOf(e.Recheck.NotBefore)
 	return v
+}
+
+// unknownWord says why nothing is known of a state.
+func unknownWord(e answer.Explanation, state conformance.Name) string {
+	switch {
+	case state == conformance.Consistent && (e.Class == conformance.Publishes || e.Class == conformance.OtherDialect):
+		return "Not applicable: one document"
+	case state == conformance.Answers && isWithheld(e):
+		return "Not checked (robots.txt)"
+	default:
+		return "Unknown"
+	}
+}
+
+// isWithheld reports whether robots.txt alone is the reason that nothing was found at a host.
+func isWithheld(e answer.Explanation) bool {
+	failed := func(s conformance.State) bool { return s.Name == conformance.Answers && s.Verdict == conformance.No }
+	return e.Class == conformance.Withheld && !slices.ContainsFunc(e.States, failed)
 }
 
 func wordsOfMark(mark string) string {

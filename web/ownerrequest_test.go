@@ -68,5 +68,10 @@ func TestSigningOfOwnerRequests(t *testing.T) {
 		}
 	}
 	wantPage(t, "a hostile host", get(t, h, "/bot?host="+url.QueryEscape(`x.test; rm -rf ~`)), 200, []string{"/api/v1/services/www.example.com/recrawl"})
+	out := sendForm(t, h, "/bot", url.Values{"host": {"api.example.com"}, "request": {"opt-out"}})
+	wantPage(t, "after an opt-out", out, 200, []string{"/api/v1/services/api.example.com/opt-out\n", "replace <code>opt-out</code> with <code>opt-in</code> or <code>recrawl</code>"})
+	if strings.Contains(out.Body.String(), "crawler recrawl") {
+		t.Error("after an opt-out: the page shows the command for a new visit")
+	}
 	wantPage(t, "a service", get(t, h, "/services/ristorante.test"), 200, []string{`<a href="/bot?host=ristorante.test#sign">`})
 }

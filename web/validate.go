@@ -142,6 +142,9 @@ func (p *Pages) validatePage(c *gin.Context) (frame.WebPage, error) {
 		v.Tried = true
 		s.Text, v.Repairs = repairText(s)
 		v.Text = string(s.Text)
+		if len(v.Repairs) > 0 {
+			s.Name = "The repaired text"
+		}
 	}
 	if s.Text != nil && !v.Tried {
 		_, repairs := repairText(s)

@@ -29,7 +29,7 @@ type Explanation struct {
 	Visited   time.Time              `json:"visited,omitzero"`
 	Due       time.Time              `json:"due,omitzero"`
 	// Recheck describes a visit that anybody asks for, OwnerRecheck one that the owner asks for
-	// with a signed request, which clears the crawler's memory of the host.
+	// with a signed request, which ignores waiting times.
 	Recheck      crawler.Preview `json:"recheck"`
 	OwnerRecheck crawler.Preview `json:"owner_recheck"`
 	// OriginProof is the proof that the owner speaks for the host, "" for none.

@@ -83,6 +83,9 @@ func VersionSample() document.Document {
 			{ID: "detect", Verb: "CREATE", Intent: "Text feed. Identifies the language of a text"},
 			{ID: "switch", Verb: "SWITCH", Intent: "Switches the lights of a room on or off"},
 			{ID: "termin", Verb: "CALL", Intent: "Sagt einen vereinbarten Termin für morgen ab"},
+			{ID: "message", Verb: "CREATE", Intent: "Sends a message"},
+			{ID: "sms", Verb: "RETRIEVE", Intent: "Sends a message with a GET"},
+			{ID: "eta", Verb: "SET", Intent: "Sets how long drivers take"},
 			{ID: "random", Verb: "LIST", Intent: "Returns an image. Excluding the tag will return any"},
 		},
 	}

@@ -5,12 +5,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"gazetteer/document"
 	"gazetteer/index/query"
 	"gazetteer/index/tokens"
 	"gazetteer/index/translate"
 	"gazetteer/protocol/effect"
+	"gazetteer/protocol/english"
 )
 
 // ClassOf infers the effects of an operation from its verb and its intent. The more dangerous reading
@@ -42,18 +44,47 @@ func ClassOf(o *document.Operation) (class effect.Class, from string) {
 			intent = 0 // RETRIEVE: "Seat maps"
 		}
 	}
+	if j.Verb != "" && !namesEnding(o.Intent) {
+		verb, intent = withoutEnd(o.Verb, verb), withoutEnd(j.Verb, intent)
+	}
 	switch {
 	case intent == 0:
 		return verb, ofVerb
 	case verb == 0:
 		return intent, ofIntent
 	case verb&^query.Reading == 0 && intent&query.Reading == 0:
-		return intent, ofIntent // a verb that reads, with an intent that changes something
+		// A verb that reads, with an intent that changes something.
+		return intent | effect.Of(j.Verb)&effect.Tell, ofIntent
+	case strings.EqualFold(o.Verb, anyPost) && intent == effect.Commit|effect.Tell:
+		return intent, ofIntent // CREATE: "Sends a message"
 	case verb&intent != 0:
 		return verb & intent, ofVerb
 	default:
 		return verb | intent, ofVerb
 	}
+}
+
+// overwritingVerbs end something only if their sentence says what: SET "the status to cancelled".
+var overwritingVerbs = []string{"complete", "replace", "set"}
+
+// withoutEnd returns the class of an overwriting verb without the end, other classes as they are.
+func withoutEnd(verb string, class effect.Class) effect.Class {
+	if slices.Contains(overwritingVerbs, strings.ToLower(verb)) {
+		return class &^ effect.End
+	}
+	return class
+}
+
+// namesEnding reports whether a word of an intent is a form of a verb that ends something.
+func namesEnding(intent string) bool {
+	for word := range strings.FieldsFuncSeq(strings.ToLower(intent), func(r rune) bool { return !unicode.IsLetter(r) }) {
+		for _, verb := range append(english.Base(word), word) {
+			if class := effect.Of(verb); class&effect.End != 0 && class&^(effect.Change|effect.End) == 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // anyPost is the verb of operations of which nothing is known but that they are posted to. Those

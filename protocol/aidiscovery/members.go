@@ -14,7 +14,7 @@ import (
 
 func (c *checker) readAuth(root *protocol.Node) {
 	if root.Member("auth") == nil {
-		c.Add("AI506", root, "auth is missing; callers must assume that some is needed", helpForMissing(root, "auth", `add "auth": {"type": "none"} when none is needed`))
+		c.Add("AI506", root, "auth is missing, so callers must assume that authentication is needed", helpForMissing(root, "auth", `add "auth": {"type": "none"} if no authentication is needed`))
 		return
 	}
 	n := c.readObject(root, "auth")

@@ -89,11 +89,14 @@ func (p *Pages) botInfoPage(c *gin.Context) (frame.WebPage, error) {
 
 // botPage is the page with the result of a request of an owner.
 func (p *Pages) botPage(status int, w ownerRequestView) frame.WebPage {
-	b := p.bot
+	b, action := p.bot, "recrawl"
+	if w.Sent {
+		action = w.Request
+	}
 	return frame.WebPage{Name: "bot", Title: "The crawler", Status: status, Body: botView{
 		Form: w, UserAgent: b.UserAgent, Token: fetch.RobotsToken, Contact: p.Contact(),
 		Addresses: b.Addresses, HostInterval: intervalText(b.HostInterval), DomainInterval: intervalText(b.DomainInterval),
-		signing: p.signingOf(w.Host),
+		signing: p.signingOf(action, w.Host),
 	}}
 }
 

@@ -22,6 +22,7 @@ import (
 type ownerRequestView struct {
 	Host, Request string // as sent
 	Subdomains    bool
+	Sent          bool // the form was sent
 	Trouble, Help string
 	Done          string // what has been done
 	// Value is the text to publish, and Probes show the present content: only for a request that is
@@ -41,7 +42,7 @@ func (p *Pages) submitOwnerRequest(c *gin.Context) (frame.WebPage, error) {
 	if err := frame.ReadForm(c, maxOwnerForm); err != nil {
 		return frame.WebPage{}, err
 	}
-	v := ownerRequestView{Host: strings.TrimSpace(r.PostFormValue("host")), Request: r.PostFormValue("request"), Subdomains: r.PostFormValue("subdomains") == "yes"}
+	v := ownerRequestView{Host: strings.TrimSpace(r.PostFormValue("host")), Request: r.PostFormValue("request"), Subdomains: r.PostFormValue("subdomains") == "yes", Sent: true}
 	switch {
 	case v.Host == "":
 		v.Trouble, v.Help = "There is no name of a host.", "Give one, such as www.example.com."

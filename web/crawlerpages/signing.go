@@ -1,8 +1,11 @@
 package crawlerpages
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
+	"gazetteer/crawler/owner"
 	"gazetteer/fetch"
 )
 
@@ -15,7 +18,10 @@ type program struct{ Language, Text string }
 // signing has the programs with which the owner of a host signs a request, to be copied.
 type signing struct {
 	DocumentURL              string // of the DID document with the key
-	Publish, Signed, Command []program
+	Action                   string // the signed request: recrawl, opt-out or opt-in
+	SignedAction             string // the same in words
+	OtherActions             []string
+	Publish, Signed, Command []program // Command is empty for requests that the program cannot sign
 }
 
 // publishKey makes a key, and the DID document that publishes it.
@@ -28,32 +34,52 @@ cat > did.json <<END
 END
 `
 
-// signRecrawl signs a request without a body, and sends it.
-const signRecrawl = `url=BASE/api/v1/services/HOST/recrawl
+// signRequest signs a request without a body, and sends it.
+const signRequest = `url=BASE/api/v1/services/HOST/ACTION
 parameters="(\"@method\" \"@target-uri\");created=$(date +%s);nonce=\"$(openssl rand -hex 16)\";keyid=\"did:web:HOST#owner\""
 printf '"@method": POST\n"@target-uri": %s\n"@signature-params": %s' "$url" "$parameters" > signed.txt
 signature=$(openssl pkeyutl -sign -rawin -inkey owner.pem -in signed.txt | openssl base64 -A)
 curl -sS -X POST "$url" -H "Signature-Input: sig1=$parameters" -H "Signature: sig1=:$signature:"
 `
 
-// signCommand does all of it with gazetteer.
+// signCommand does all of it for a new visit with gazetteer.
 const signCommand = `ssh-keygen -q -t ed25519 -N '' -f owner.key
 gazetteer crawler recrawl HOST --key owner.key --print > did.json
 # publish did.json, then:
 gazetteer --server BASE crawler recrawl HOST --key owner.key
 `
 
-// signingOf returns the programs for a host as the reader wrote it.
-func (p *Pages) signingOf(host string) signing {
+// signedActions describes the requests that can be signed, by their names in the API.
+var signedActions = map[string]string{
+	"recrawl":            "a request for a new visit",
+	string(owner.OptOut): "an opt-out: visits stop, and what the host published is removed",
+	string(owner.OptIn):  "an opt-in: visits begin again",
+}
+
+// signingOf returns the programs for a request and a host as the reader wrote them.
+func (p *Pages) signingOf(action, host string) signing {
+	if signedActions[action] == "" {
+		action = "recrawl"
+	}
 	name, err := fetch.CheckHost(host)
 	if err != nil {
 		name = exampleHost
 	}
 	fill := func(language, text string) []program {
-		return []program{{language, strings.NewReplacer("HOST", name, "BASE", p.BaseAddress).Replace(text)}}
+		return []program{{language, strings.NewReplacer("HOST", name, "ACTION", action, "BASE", p.BaseAddress).Replace(text)}}
 	}
-	return signing{
+	s := signing{
 		DocumentURL: "https://" + name + "/.well-known/did.json",
-		Publish:     fill("Make a key and its DID document (openssl 3)", publishKey), Signed: fill("Sign and send (openssl 3, curl)", signRecrawl), Command: fill("Command line", signCommand),
+		Action:      action, SignedAction: signedActions[action],
+		Publish: fill("Make a key and its DID document (openssl 3)", publishKey), Signed: fill("Sign and send (openssl 3, curl)", signRequest),
 	}
+	for _, other := range slices.Sorted(maps.Keys(signedActions)) {
+		if other != action {
+			s.OtherActions = append(s.OtherActions, other)
+		}
+	}
+	if action == "recrawl" {
+		s.Command = fill("Command line", signCommand)
+	}
+	return s
 }
