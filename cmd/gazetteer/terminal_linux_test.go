@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"gazetteer/internal/exit"
+	"gazetteer/internal/need"
 )
 
 // openTerminal returns the two ends of a new pseudo-terminal: what a person types and reads, and the
@@ -23,7 +24,7 @@ func openTerminal(t *testing.T) (person, terminal *os.File) {
 	t.Helper()
 	person, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
-		t.Skipf("there are no pseudo-terminals here: %v", err)
+		need.Missing(t, "there is no pseudo-terminal: %v", err)
 	}
 	number, err := unix.IoctlGetInt(int(person.Fd()), unix.TIOCGPTN)
 	if err == nil {

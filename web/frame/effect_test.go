@@ -27,6 +27,13 @@ func TestEffectOfOperation(t *testing.T) {
 		{document.Operation{Verb: "SEND"}, Effect{"Probably sends", "inferred", "Effect not declared; inferred from its verb SEND"}},
 		{document.Operation{Verb: "PROCESS"}, Effect{"May remove or end something", "inferred", "Effect not declared; inferred from its verb PROCESS"}},
 		{document.Operation{Verb: "MARK"}, Effect{"Probably writes", "inferred", "Effect not declared; inferred from its verb MARK"}},
+		{document.Operation{Verb: "CREATE", Intent: "Sends a message"}, Effect{"Probably sends", "inferred", "Effect not declared; inferred from its intent: send"}},
+		{document.Operation{Verb: "CREATE", Intent: "Creates a message"}, Effect{"Probably writes", "inferred", "Effect not declared; inferred from its verb CREATE"}},
+		{document.Operation{Verb: "RETRIEVE", Intent: "Sends a message with a plain GET or POST"}, Effect{"Probably sends", "inferred", "Effect not declared; inferred from its intent: send"}},
+		{document.Operation{Verb: "SET", Intent: "Sets how long drivers take to pick up an order"}, Effect{"Probably writes", "inferred", "Effect not declared; inferred from its verb SET"}},
+		{document.Operation{Verb: "REPLACE", Intent: "Replaces the photo of a profile"}, Effect{"Probably writes", "inferred", "Effect not declared; inferred from its verb REPLACE"}},
+		{document.Operation{Verb: "SET", Intent: "Sets the status of an order to cancelled"}, Effect{"May remove or end something", "inferred", "Effect not declared; inferred from its verb SET"}},
+		{document.Operation{Verb: "SET"}, Effect{"May remove or end something", "inferred", "Effect not declared; inferred from its verb SET"}},
 		{document.Operation{Verb: "XYZZY"}, Effect{"", "", "Effect not declared"}},
 	} {
 		if got := EffectOf(index.EffectOf(&c.operation)); got != c.want {
