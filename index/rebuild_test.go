@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -504,6 +505,27 @@ func TestDamageMetBySearchIsRebuilt(t *testing.T) {
 	compareAnswers(t, answers(t, x), want)
 }
 
+// obstructSegments puts directories where bleve wants to write its next n segments.
+// Merges go on meanwhile: a segment that is written first keeps its place.
+func obstructSegments(t *testing.T, dir string, n uint64) {
+	t.Helper()
+	last := uint64(0)
+	for _, file := range segmentsOf(t, dir) {
+		id, err := strconv.ParseUint(strings.TrimSuffix(filepath.Base(file), ".zap"), 16, 64)
+		must(t, err)
+		last = max(last, id)
+	}
+	for id := last + 1; id <= last+n; id++ {
+		// Put there full: bleve would remove an empty directory.
+		full := filepath.Join(t.TempDir(), "full")
+		must(t, os.MkdirAll(filepath.Join(full, "x"), 0o700))
+		err := os.Rename(full, filepath.Join(dir, storeDir, fmt.Sprintf("%012x.zap", id)))
+		if !errors.Is(err, syscall.ENOTDIR) { // a segment stands there
+			must(t, err)
+		}
+	}
+}
+
 func TestFailedBatchIsRetriedFromDisk(t *testing.T) {
 	s := teststore.New(t)
 	dir := filepath.Join(t.TempDir(), "index")
@@ -514,17 +536,7 @@ func TestFailedBatchIsRetriedFromDisk(t *testing.T) {
 	docs := realServices(t)
 	put(t, s, docs[:20]...)
 	catchUp(t, x, s)
-	// Something stands where bleve wants to write its next segments.
-	for _, file := range segmentsOf(t, dir) {
-		n, err := strconv.ParseUint(strings.TrimSuffix(filepath.Base(file), ".zap"), 16, 64)
-		must(t, err)
-		for i := range uint64(8) {
-			// Put there full: bleve would remove an empty directory.
-			full := filepath.Join(t.TempDir(), "full")
-			must(t, os.MkdirAll(filepath.Join(full, "x"), 0o700))
-			must(t, os.Rename(full, filepath.Join(dir, storeDir, fmt.Sprintf("%012x.zap", n+1+i))))
-		}
-	}
+	obstructSegments(t, dir, 8)
 	put(t, s, docs[20:]...)
 	log.waitFor(t, "could not be written")
 	catchUp(t, x, s)
