@@ -43,8 +43,12 @@ const compareTime = 20 * time.Millisecond
 // comparePending compares new versions of hosts with those before them until a time, and reports
 // whether all are compared, also those that another call began with.
 func (l *Live) comparePending(ctx context.Context, until time.Time) (done bool) {
-	l.comparing.Lock()
-	defer l.comparing.Unlock()
+	select {
+	case l.comparing <- struct{}{}:
+		defer func() { <-l.comparing }()
+	case <-ctx.Done():
+		return false
+	}
 	w := walker{store: l.o.Store}
 	for ctx.Err() == nil {
 		host, versions := l.nextUncompared()

@@ -44,9 +44,9 @@ type Live struct {
 	changed    bool // since the last refresh
 	owner      *rowsOwner
 
-	saving    sync.Mutex // held while the snapshot is written
-	refreshes sync.Mutex // held by refresh
-	comparing sync.Mutex // held by comparePending
+	saving    sync.Mutex    // held while the snapshot is written
+	refreshes sync.Mutex    // held by refresh
+	comparing chan struct{} // has an element while comparePending runs
 	stats     atomic.Pointer[Stats]
 	listing   *cache.Single[*serviceListing]
 }
@@ -80,7 +80,7 @@ func OpenLive(o LiveOptions) *Live {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	l := &Live{o: o, listing: cache.NewSingle[*serviceListing]()}
+	l := &Live{o: o, comparing: make(chan struct{}, 1), listing: cache.NewSingle[*serviceListing]()}
 	l.clearState()
 	if err := l.readSnapshot(); err != nil {
 		l.o.Log.Info("the snapshot of the figures is unusable; they are counted again", "error", err)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -105,31 +106,26 @@ func (s waitingStore) List(ctx context.Context, prefix, after string) iter.Seq2[
 // TestComparisonsWaitForThoseUnderWay compares versions from two goroutines: the second one finds none
 // that is not begun, and returns when the first one has compared the last.
 func TestComparisonsWaitForThoseUnderWay(t *testing.T) {
-	s := waitingStore{teststore.New(t), make(chan struct{}, 10), make(chan struct{})}
-	l := OpenLive(LiveOptions{Store: s, Snapshot: filepath.Join(t.TempDir(), "census.snapshot")})
-	now := time.Now().UTC()
-	id := l.idOf("a.example")
-	l.rows[id] = &liveHost{Host: "a.example", Known: true, Versions: []liveVersion{{Kind: "ai", Seen: now.Add(-time.Hour)}, {Kind: "ai", Seen: now}}}
-	l.uncompared[id] = true
-	go l.comparePending(t.Context(), now.Add(time.Hour))
-	<-s.listing
-	second := make(chan string)
-	go func() {
-		l.comparePending(t.Context(), now.Add(time.Hour))
-		l.mu.RLock()
-		defer l.mu.RUnlock()
-		second <- l.rows[id].Versions[1].Severity
-	}()
-	select {
-	case severity := <-second:
-		t.Errorf("the second call returned while the first one compared: severity %q", severity)
-		close(s.proceed)
-	case <-time.After(100 * time.Millisecond):
-		close(s.proceed)
-		if severity := <-second; severity == "" {
-			t.Error("the version is not compared")
+	synctest.Test(t, func(t *testing.T) {
+		s := waitingStore{teststore.New(t), make(chan struct{}, 10), make(chan struct{})}
+		l := OpenLive(LiveOptions{Store: s, Snapshot: filepath.Join(t.TempDir(), "census.snapshot")})
+		now := time.Now().UTC()
+		id := l.idOf("a.example")
+		l.rows[id] = &liveHost{Host: "a.example", Known: true, Versions: []liveVersion{{Kind: "ai", Seen: now.Add(-time.Hour)}, {Kind: "ai", Seen: now}}}
+		l.uncompared[id] = true
+		go l.comparePending(t.Context(), now.Add(time.Hour))
+		<-s.listing
+		second := make(chan bool, 1)
+		go func() { second <- l.comparePending(t.Context(), now.Add(time.Hour)) }()
+		synctest.Wait()
+		if len(second) > 0 {
+			t.Error("the second call returned while the first one compared")
 		}
-	}
+		close(s.proceed)
+		if done := <-second; !done || l.rows[id].Versions[1].Severity == "" {
+			t.Errorf("done %v, severity %q", done, l.rows[id].Versions[1].Severity)
+		}
+	})
 }
 
 // TestSnapshotOmitsUnusedFeatures writes a snapshot after a feature has lost its last host: the snapshot

@@ -50,8 +50,9 @@ var wrongPrefix = regexp.MustCompile(`^/(?:api/)?(?:v[0-9]+/)?`)
 // there is none: /api/v1/search for /v1/search.
 func nearRoute(u *url.URL) string {
 	const root = "/api/v1/"
-	address := root + u.EscapedPath()[len(wrongPrefix.FindString(u.EscapedPath())):]
-	path := root + u.Path[len(wrongPrefix.FindString(u.Path)):]
+	prefix := wrongPrefix.FindString(u.Path)
+	address := root + strings.TrimPrefix(u.EscapedPath(), prefix)
+	path := root + strings.TrimPrefix(u.Path, prefix)
 	if path == u.Path || len(address) > maxNearRoute || !slices.ContainsFunc(Table, func(r Route) bool { return !r.Operator && r.matchesPath(path) }) {
 		return ""
 	}
