@@ -100,3 +100,6 @@ func WithAirID(err error, airID string) error {
 	}
 	return r
 }
+
+// exportLine begins the message about a place in an export.
+const exportLine = "line "

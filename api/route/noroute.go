@@ -35,6 +35,13 @@ func (a *Mux) answerNoRoute(c *gin.Context) {
 	a.sendError(c, NewProblem(problemNoRoute, "nothing is served at this address", help))
 }
 
+// operatorOnly refuses requests that only the operator may make.
+func operatorOnly() *Error {
+	r := NewProblem(unauthorized, "Unauthorized", "the operator's routes answer only on the Unix socket in the data directory; owners of an agent use /deactivate and /erase")
+	r.Plain = true
+	return r
+}
+
 // acceptsPages reports whether a request names HTML among the types that it accepts, as browsers
 // do. Programs that name no type send "*/*", or nothing.
 func acceptsPages(r *http.Request) bool {

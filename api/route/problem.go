@@ -2,13 +2,10 @@ package route
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"net/http"
-	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -272,29 +269,6 @@ func (r *Error) WithRetry(d time.Duration) *Error {
 func (r *Error) WithCause(err error) *Error {
 	r.Cause = err
 	return r
-}
-
-// AdmitClient counts one event of a client against a limit, or refuses it with a Retry-After. A
-// client without an address, which is the operator, is not counted.
-func AdmitClient(ctx context.Context, l *limit.Limiter, client netip.Addr, what string) error {
-	e, exceeded := errors.AsType[*limit.ExceededError](l.Take(ctx, client))
-	if !exceeded {
-		return nil
-	}
-	detail := fmt.Sprintf("Rate limit exceeded: at most %d %s an hour from your network", e.Quota, what)
-	if e.All {
-		detail = "Rate limit exceeded: this server accepts no more " + what + " from your network at the moment: all clients together have sent too many"
-	}
-	return NewProblem(rateLimited, detail, "wait for the time in Retry-After").WithRetry(e.Wait)
-}
-
-// AcquireSlot is [limit.Slots.Acquire] with a refusal for the client as its error.
-func AcquireSlot(ctx context.Context, s *limit.Slots, client netip.Addr, what string) (release func(), err error) {
-	release, err = s.Acquire(ctx, client)
-	if e, exceeded := errors.AsType[*limit.ExceededError](err); exceeded {
-		return nil, NewProblem(rateLimited, fmt.Sprintf("%d %s", e.Quota, what), "wait for the time in Retry-After").WithRetry(e.Wait)
-	}
-	return release, err
 }
 
 // ProblemFor converts any error of the packages below to a problem for the client: errors with

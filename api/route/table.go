@@ -317,6 +317,12 @@ func isOperatorRoute(method, path string) bool {
 	return strings.HasPrefix(path, "/admin/") || isReferenceOperatorRoute(method, path)
 }
 
+// Paths that other packages name.
+const (
+	AgentsPath   = "/api/v1/agents/"
+	OperatorPath = "/api/v1/admin/" // the operator's routes of the AIR reference
+)
+
 // isReferenceOperatorRoute reports whether a request is one that the AIR reference takes from its
 // operator, with a key in a header. Here no key opens these routes, because a key in a header can be
 // guessed and leaked: they answer on the operator's listener only.
