@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"gazetteer/internal/exit"
+	"gazetteer/internal/wait"
 	"gazetteer/lint/format"
 )
 
@@ -23,7 +24,7 @@ func (a *App) Confirm(ctx context.Context, name, consequence string) error {
 		return exit.Usagef("%s: confirm with --yes", consequence)
 	}
 	fmt.Fprintf(a.Err, "%s. Type %s to confirm: ", format.Visible(strings.ToUpper(consequence[:1])+consequence[1:]), format.Visible(name))
-	line, err := awaitInput(ctx, func() (string, error) { return bufio.NewReader(a.In).ReadString('\n') })
+	line, err := wait.ForRead(ctx, func() (string, error) { return bufio.NewReader(a.In).ReadString('\n') })
 	if err != nil {
 		fmt.Fprintln(a.Err) // the line of the question has no end yet
 	}
@@ -52,7 +53,7 @@ func (a *App) ReadPassword(ctx context.Context, prompt string) (text []byte, ask
 		return nil, true, err
 	}
 	fmt.Fprint(a.Err, prompt)
-	text, err = awaitInput(ctx, func() ([]byte, error) { return term.ReadPassword(int(terminal.Fd())) })
+	text, err = wait.ForRead(ctx, func() ([]byte, error) { return term.ReadPassword(int(terminal.Fd())) })
 	fmt.Fprintln(a.Err)
 	if ctx.Err() != nil {
 		term.Restore(int(terminal.Fd()), before) // the abandoned read leaves it without echo
@@ -67,25 +68,4 @@ func (a *App) terminal() *os.File {
 		return nil
 	}
 	return f
-}
-
-// awaitInput waits for a read from a terminal, until ctx ends at the latest, as at Ctrl-C. The read
-// cannot be interrupted. It is abandoned then, because the program is about to end.
-func awaitInput[T any](ctx context.Context, read func() (T, error)) (T, error) {
-	type result struct {
-		value T
-		err   error
-	}
-	done := make(chan result, 1)
-	go func() {
-		value, err := read()
-		done <- result{value, err}
-	}()
-	select {
-	case r := <-done:
-		return r.value, r.err
-	case <-ctx.Done():
-		var none T
-		return none, ctx.Err()
-	}
 }

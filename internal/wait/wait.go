@@ -32,3 +32,24 @@ func ForSignal(ctx context.Context, d time.Duration, signal <-chan struct{}) err
 		return ctx.Err()
 	}
 }
+
+// ForRead waits for a read, until ctx ends at the latest, as at Ctrl-C. A read from a terminal or an
+// idle pipe cannot be interrupted: its goroutine ends with the read, or with the program.
+func ForRead[T any](ctx context.Context, read func() (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		value, err := read()
+		done <- result{value, err}
+	}()
+	select {
+	case r := <-done:
+		return r.value, r.err
+	case <-ctx.Done():
+		var none T
+		return none, ctx.Err()
+	}
+}

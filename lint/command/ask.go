@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 
+	"gazetteer/internal/wait"
 	"gazetteer/lint/format"
 	"gazetteer/protocol"
 )
@@ -93,7 +94,7 @@ func (a *asker) readAnswer(ctx context.Context, usual string) (string, error) {
 	} else {
 		fmt.Fprint(a.Err, "  > ")
 	}
-	line, err := awaitRead(ctx, func() (string, error) { return a.lines.ReadString('\n') })
+	line, err := wait.ForRead(ctx, func() (string, error) { return a.lines.ReadString('\n') })
 	if ctx.Err() != nil {
 		fmt.Fprintln(a.Err)
 		return "", ctx.Err()

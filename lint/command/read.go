@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"gazetteer/document"
+	"gazetteer/internal/wait"
 	"gazetteer/limit"
 	"gazetteer/lint/repair"
 	"gazetteer/protocol"
@@ -50,7 +51,7 @@ func (w Environment) unreadableError(name string, kind document.Kind, text []byt
 
 // readFile reads a file of bounded size.
 func readFile(ctx context.Context, name string) ([]byte, error) {
-	return awaitRead(ctx, func() ([]byte, error) {
+	return wait.ForRead(ctx, func() ([]byte, error) {
 		f, err := os.Open(name)
 		if err != nil {
 			return nil, err
@@ -62,7 +63,7 @@ func readFile(ctx context.Context, name string) ([]byte, error) {
 
 // readAll reads a text of bounded size.
 func readAll(ctx context.Context, r io.Reader) ([]byte, error) {
-	return awaitRead(ctx, func() ([]byte, error) { return readBounded(r) })
+	return wait.ForRead(ctx, func() ([]byte, error) { return readBounded(r) })
 }
 
 func readBounded(r io.Reader) ([]byte, error) {
@@ -71,25 +72,4 @@ func readBounded(r io.Reader) ([]byte, error) {
 		err = fmt.Errorf("it is longer than %d bytes, which no document is", maxBytes)
 	}
 	return text, err
-}
-
-// awaitRead waits for a read, until ctx ends at the latest. A read from a terminal or an idle pipe
-// cannot be interrupted. It is abandoned then, since the program is about to end.
-func awaitRead[T any](ctx context.Context, read func() (T, error)) (T, error) {
-	type outcome struct {
-		value T
-		err   error
-	}
-	done := make(chan outcome, 1)
-	go func() {
-		value, err := read()
-		done <- outcome{value, err}
-	}()
-	select {
-	case o := <-done:
-		return o.value, o.err
-	case <-ctx.Done():
-		var none T
-		return none, ctx.Err()
-	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"gazetteer/internal/wait"
 	"gazetteer/lint"
 	"gazetteer/lint/format"
 	"gazetteer/lint/repair"
@@ -88,7 +89,7 @@ func (v *validateRun) proposeRepair(ctx context.Context, in lint.Input, fixed []
 			return false, nil
 		}
 		fmt.Fprintf(v.Err, "Write these changes to %s? [y/N] ", format.Visible(in.Name))
-		answer, err := awaitRead(ctx, func() (string, error) { return bufio.NewReader(v.In).ReadString('\n') })
+		answer, err := wait.ForRead(ctx, func() (string, error) { return bufio.NewReader(v.In).ReadString('\n') })
 		if ctx.Err() != nil {
 			return false, ctx.Err()
 		}
