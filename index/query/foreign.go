@@ -137,12 +137,20 @@ var vehicles = strings.Fields("bus coach ferry metro plane subway train tram und
 // whenWords ask for a time.
 var whenWords = strings.Fields("wann quand quando cuándo cuando いつ 何時 언제 什么时候 什麼時候 几点 幾點")
 
-// asksWhen returns the word that asks for a time, "" if there is none.
+// timePhrases ask for a time at the beginning of a sentence.
+var timePhrases = []string{"a che ora", "a que hora", "a que horas", "a quelle heure", "a qué hora", "à quelle heure", "um wie viel uhr", "um wieviel uhr"}
+
+// asksWhen returns the word or phrase that asks for a time, "" if there is none.
 func asksWhen(text string) string {
 	text = strings.ToLower(text)
 	for _, w := range whenWords {
 		if w[0] < utf8.RuneSelf && slices.Contains(strings.Fields(text), w) || w[0] >= utf8.RuneSelf && strings.Contains(text, w) {
 			return w
+		}
+	}
+	for _, phrase := range timePhrases {
+		if strings.HasPrefix(strings.TrimLeft(text, "¿ "), phrase+" ") {
+			return phrase
 		}
 	}
 	return ""
@@ -261,12 +269,11 @@ func asksForFact(language, text string) bool {
 	text = strings.TrimFunc(text, func(r rune) bool { return unicode.IsPunct(r) || unicode.IsSpace(r) })
 	asks := func(word string) bool {
 		if spaced := q.endings == nil; spaced {
-			first, _, _ := strings.Cut(text, " ")
-			return first == word
+			return strings.HasPrefix(text+" ", word+" ")
 		}
 		return strings.Contains(text, word)
 	}
-	if ok && slices.ContainsFunc(q.openings, asks) {
+	if ok && slices.ContainsFunc(slices.Concat(timePhrases, q.openings), asks) {
 		return !slices.ContainsFunc(q.requests, func(w string) bool { return strings.Contains(text, w) })
 	}
 	return ok && slices.ContainsFunc(q.endings, func(end string) bool { return strings.HasSuffix(text, end) }) &&

@@ -332,7 +332,8 @@ func TestQuestionsForDeparturesInOtherLanguages(t *testing.T) {
 		t.Fatal(err)
 	}
 	for text, want := range map[string]bool{
-		"wann fährt die nächste Straßenbahn?": true, "quando parte il prossimo treno": true, "バスはいつ来ますか": true, "버스 언제 와?": true,
+		"wann fährt die nächste Straßenbahn?": true, "quando parte il prossimo treno": true, "a che ora parte il prossimo treno": true, "a que horas passa o próximo autocarro": true,
+		"à quelle heure part mon train": true, "a qué hora sale el próximo tren": true, "um wie viel Uhr fährt der nächste Zug": true, "バスはいつ来ますか": true, "버스 언제 와?": true,
 		"wann kommt der Klempner?": false, "wo hält der Bus?": false, "sag mir, wenn der Bus kommt": false,
 	} {
 		if got := slices.Contains(meanings(ParseRequest(a, text)), "timetable"); got != want {
