@@ -189,6 +189,45 @@ func TestOwnersClaimTheirName(t *testing.T) {
 	}
 }
 
+// TestNamesThatReadLikeIdentifiers checks that no agent has a name that reads like the identifier of
+// another one, nor the handle of the registry's own host.
+func TestNamesThatReadLikeIdentifiers(t *testing.T) {
+	records := zone{}
+	h := newTestServer(t, options{registry: registrar.Options{DNS: records}})
+	owner := registerProved(t, h, 1, "")
+	for _, name := range []string{
+		owner.CreatorDID, owner.AirID, strings.ToLower(owner.AirID), "From " + owner.AirID, strings.ReplaceAll(owner.AirID, "-", "\u2010"),
+		"\uff21\uff29\uff32" + strings.TrimPrefix(owner.AirID, "AIR"), "Alice (did:web:alice.example)", "@alice", "\uff20alice",
+	} {
+		r := h.request("POST", "/api/v1/agents/register", string(encodeJSON(t, map[string]string{"name": name, "public_key": publicKey(keyFromSeed(2))})), "Content-Type", jsonType)
+		if r.StatusCode != http.StatusBadRequest || !strings.Contains(string(r.body), "name-identifier") {
+			t.Errorf("the name %q: %s %s", name, r.Status, r.body)
+		}
+	}
+	for i, name := range []string{"Air France", "AIR-2000 booker", "Did: a diary", "alice@example", "air-conditioning"} {
+		if r := h.request("POST", "/api/v1/agents/register", string(encodeJSON(t, map[string]string{"name": name, "public_key": publicKey(keyFromSeed(10 + i))})), "Content-Type", jsonType); r.StatusCode != http.StatusCreated {
+			t.Errorf("the name %q: %s %s", name, r.Status, r.body)
+		}
+	}
+	const host = "registry.example"
+	handle := strings.NewReplacer(".", "_", "-", "_").Replace(host)
+	for _, text := range []string{handle, strings.ToUpper(handle), strings.ReplaceAll(handle, "_", ""), strings.Replace(handle, "i", "1", 1)} {
+		if r := owner.send("PUT", "", `{"username": "`+text+`"}`); r.StatusCode != http.StatusBadRequest || !strings.Contains(string(r.body), "handle-reserved") {
+			t.Errorf("the handle %q at %s: %s %s", text, host, r.Status, r.body)
+		}
+		if r := h.get("/api/v1/agents/check-username?username="+text, 200); strings.Contains(string(r.body), `"available":true`) {
+			t.Errorf("the handle %q at %s: %s", text, host, r.body)
+		}
+	}
+	records["_gazetteer."+host] = []string{"gazetteer-agent=" + owner.CreatorDID + "; key=" + encodeMultikey(owner.key)}
+	if r := owner.send("POST", "/domains", `{"domain": "`+host+`"}`); r.StatusCode != http.StatusOK {
+		t.Fatalf("%s %s", r.Status, r.body)
+	}
+	if r := owner.send("PUT", "", `{"username": "`+handle+`"}`); r.StatusCode != http.StatusOK {
+		t.Errorf("the owner of the host: %s %s", r.Status, r.body)
+	}
+}
+
 // TestReleasedHandles checks that a handle that was held for less than an hour stays reserved for an hour
 // after it is given up, and one that was held for longer for as long as it was held; and that an agent
 // without a proved domain claims three handles at most.

@@ -115,6 +115,7 @@ func (r *registry) VerifyRead(_ context.Context, box relay.Inbox, request httpsi
 }
 
 func (r *registry) AdmitSender(context.Context, relay.Inbox, string) error { return nil }
+func (r *registry) KnowsSender(context.Context, string) bool               { return false }
 
 // environment is a registry with a relay on a real socket, and a clock that tests advance.
 type environment struct {

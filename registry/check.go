@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 
 	"gazetteer/internal/psl"
 	"gazetteer/protocol/did"
@@ -36,8 +39,17 @@ func FieldError(field, prefix string, err error) error {
 	return &Error{Field: field, Code: e.Code, Message: prefix + e.Message, Help: e.Help}
 }
 
+// identifierText finds what reads like a DID, an AIR ID or a handle ("@name").
+var identifierText = regexp.MustCompile(`(?i)^@|\bdid:[a-z0-9]+:|\bair\p{Pd}[a-z0-9]{4}\p{Pd}[a-z0-9]{4}\p{Pd}[a-z0-9]{4}\b`)
+
+// CheckName returns the normal form of the name of an agent. A name cannot read like an identifier:
+// people would take its agent for the one that has it.
 func CheckName(text string) (string, error) {
 	name, err := ValidateText("name", text, maxName, OneLine)
+	if err == nil && identifierText.MatchString(norm.NFKC.String(name)) {
+		return "", &Error{Field: "name", Code: "name-identifier", Message: "Field 'name' reads like a DID, an AIR ID or a handle",
+			Help: "name the agent in words: its identifiers are shown beside its name"}
+	}
 	if err == nil && name == "" {
 		return "", &Error{Field: "name", Code: "required", Message: "Field 'name' is required",
 			Help: "give the agent a name of 1 to " + strconv.Itoa(maxName) + " characters"}

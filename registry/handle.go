@@ -105,6 +105,9 @@ func (c *Change) handleWrites(ctx context.Context) ([]store.Write, error) {
 		}
 	}
 	if h.airID != airID {
+		if c.registry.reservesHandle(to) && !c.Agent.ownsName(to) {
+			return nil, errOwnHandle(to)
+		}
 		if err := c.Agent.countClaim(c.registry.DueTime()); err != nil {
 			return nil, err
 		}
@@ -141,6 +144,16 @@ func (a *Agent) countClaim(now time.Time) error {
 // domainHandle returns the handle of a domain's name, "example_com" for example.com.
 func domainHandle(domain string) string {
 	return strings.NewReplacer(".", "_", "-", "_").Replace(domain)
+}
+
+// reservesHandle reports whether a handle is, or looks like, that of the registry's own host.
+func (r *Registry) reservesHandle(handle string) bool {
+	return did.LooksLike(handle, domainHandle(r.host.Host))
+}
+
+func errOwnHandle(handle string) error {
+	return &Error{Field: "username", Code: "handle-reserved", Message: "Invalid username: username is reserved",
+		Help: fmt.Sprintf("%q could be mistaken for this registry; choose another, or prove the domain of that name", handle)}
 }
 
 // ownsName reports whether an agent has proved a domain whose handle that is.
@@ -219,6 +232,9 @@ func (r *Registry) CheckUsername(ctx context.Context, text string) (UsernameView
 	h, _, err := r.loadHandle(ctx, handle)
 	if err != nil {
 		return UsernameView{}, err
+	}
+	if h.airID == "" && r.reservesHandle(handle) {
+		return UsernameView{Username: handle, Error: "username is reserved"}, nil
 	}
 	v := UsernameView{Username: handle, Valid: true, Reason: "available"}
 	switch taken, _ := errors.AsType[*HandleTakenError](h.checkAvailable(handle, "", r.DueTime())); {

@@ -59,6 +59,7 @@ func (agents) FindInbox(_ context.Context, name string) (relay.Inbox, error) {
 func (agents) VerifyRead(context.Context, relay.Inbox, httpsig.Message) error { return nil }
 
 func (agents) AdmitSender(context.Context, relay.Inbox, string) error { return nil }
+func (agents) KnowsSender(context.Context, string) bool               { return false }
 
 func (agents) Resolve(_ context.Context, id string) (did.Document, error) {
 	if document, known := agentDocuments.Load(id); known {

@@ -16,6 +16,8 @@ var (
 	ErrTaken = errors.New("the id or nonce belongs to another envelope of this sender")
 	// ErrShareUsed: much mail waits in the inbox, and the sender has its share of the rest.
 	ErrShareUsed = errors.New("much of the mail in this inbox is from this sender, and the inbox is more than half full")
+	// ErrRoomReserved: the rest of the inbox is for senders that its owner or the registry knows.
+	ErrRoomReserved = errors.New("the rest of this inbox is for senders that its owner has written to, or that have a proved domain or an attestation")
 	// ErrInboxFull: the inbox holds as much mail as it may.
 	ErrInboxFull = errors.New("the inbox is full")
 	// ErrWindowFull: the replay window has no room for another envelope of this sender.
@@ -91,8 +93,15 @@ type Incoming struct {
 	// ShareKey, unless nil, says that one sender leaves room for others in the second half of the inbox.
 	// Senders with the same key count as one.
 	ShareKey func(sender string) string
-	// MaxFirstContacts is how many inboxes the sender may write to for the first time within 24
-	// hours; a negative number lifts the limit, and remembers nothing.
+	// Known says that there is evidence about the sender: the last quarter of the inbox is for such
+	// senders, and for those to which its owner has written.
+	Known bool
+	// SenderKey is the name of the sender under which its contacts are remembered: one for all spellings
+	// of its DID. ContactKey is the name under which its first contacts count, which it may share with
+	// other senders. "" is the sender.
+	SenderKey, ContactKey string
+	// MaxFirstContacts is how many inboxes the senders with one ContactKey may write to for the first
+	// time within 24 hours; a negative number lifts the limit, and remembers nothing.
 	MaxFirstContacts int
 }
 

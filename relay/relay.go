@@ -61,6 +61,9 @@ type Inboxes interface {
 	// AdmitSender reports whether a verified sender may write to an inbox, by the evidence that the
 	// operator requires. The error says what is missing.
 	AdmitSender(ctx context.Context, box Inbox, sender string) error
+	// KnowsSender reports whether there is evidence about a verified sender that costs more than a
+	// registration: a domain, or an attestation.
+	KnowsSender(ctx context.Context, sender string) bool
 }
 
 // Errors of [Inboxes].
@@ -92,7 +95,8 @@ type Options struct {
 	// one network before anything is verified. SenderPerWindow bounds the entries of a sender in
 	// the replay window. A negative number lifts a limit.
 	SenderPerMinute, NetworkPerMinute, SenderPerWindow int
-	// FirstContacts is how many inboxes a sender may write to for the first time in a day.
+	// FirstContacts is how many inboxes a sender may write to for the first time in a day. All DIDs
+	// below one foreign domain together may write to ten times as many.
 	FirstContacts int
 	// Allow and Block are DIDs, or hosts of DIDs such as "agents.example.com". If Allow is not
 	// empty, only its entries may write. Block takes precedence.
@@ -277,11 +281,17 @@ func (r *Relay) storeMail(ctx context.Context, box Inbox, e *a2a.Verified, rules
 	}
 	receipt := a2a.NewReceipt(r.DID, e.Envelope, r.Now())
 	pending := r.receipts.addReceipt(receipt)
-	number, err := r.Queue.Push(ctx, Incoming{
+	mail := Incoming{
 		Inbox: box.Name, Sender: e.From, ID: e.ID, ThreadID: e.ThreadID, Nonce: e.Nonce, To: to, Digest: receipt.Digest,
 		Received: receipt.ReceivedAt, Expires: receipt.ReceivedAt.Add(r.KeepUnread), Text: e.Text,
-		MaxMail: r.MaxMail, MaxBytes: r.MaxBytes, ShareKey: r.shareKey, MaxSenderPerWindow: max(r.SenderPerWindow, 0), MaxFirstContacts: r.FirstContacts, Wake: r.Wake != nil && rules.WakeURL != "",
-	})
+		MaxMail: r.MaxMail, MaxBytes: r.MaxBytes, ShareKey: r.shareKey, MaxSenderPerWindow: max(r.SenderPerWindow, 0), Wake: r.Wake != nil && rules.WakeURL != "",
+		SenderKey: senderKey(e.From), ContactKey: r.shareKey(e.From), MaxFirstContacts: r.maxFirstContacts(e.From),
+	}
+	number, err := r.Queue.Push(ctx, mail)
+	if errors.Is(err, ErrRoomReserved) && r.Inboxes.KnowsSender(ctx, e.From) {
+		mail.Known = true
+		number, err = r.Queue.Push(ctx, mail)
+	}
 	if err != nil {
 		return Accepted{ID: e.ID, Inbox: box.Name}, r.explainPush(ctx, e, err)
 	}
@@ -308,7 +318,7 @@ func (r *Relay) removeIfEnded(ctx context.Context, inbox string) error {
 
 func (r *Relay) explainPush(ctx context.Context, e *a2a.Verified, err error) error {
 	if contacts, ok := errors.AsType[*ContactsError](err); ok {
-		refusal := refuseRate(fmt.Sprintf("%s: at most %d within 24 hours", contacts, r.FirstContacts), contacts.Wait)
+		refusal := refuseRate(fmt.Sprintf("%s: at most %d within 24 hours", contacts, r.maxFirstContacts(e.From)), contacts.Wait)
 		refusal.Code = "too_many_first_contacts"
 		return refusal
 	}
@@ -324,6 +334,10 @@ func (r *Relay) explainPush(ctx context.Context, e *a2a.Verified, err error) err
 	case errors.Is(err, ErrShareUsed):
 		refusal := refuseRate(err.Error()+": wait until its owner pulls mail", 10*time.Minute)
 		refusal.Code = "sender_share_used"
+		return refusal
+	case errors.Is(err, ErrRoomReserved):
+		refusal := refuseRate(err.Error()+": wait until its owner pulls mail, or prove a domain", 10*time.Minute)
+		refusal.Code = "inbox_room_reserved"
 		return refusal
 	case errors.Is(err, ErrInboxFull):
 		return refuseRate("the inbox is full until its owner pulls mail", 10*time.Minute)

@@ -52,7 +52,7 @@ func senderKey(sender string) string {
 }
 
 // shareKey returns the name under which the mail of a sender counts in an inbox that is more than half
-// full. The agents of this registry count one by one. All DIDs below another registrable domain count
+// full, and its first contacts. The agents of this registry count one by one. All DIDs below another registrable domain count
 // together, because its owner can make any number of them.
 func (r *Relay) shareKey(sender string) string {
 	web, err := did.ParseWeb(sender)
@@ -63,4 +63,17 @@ func (r *Relay) shareKey(sender string) string {
 		return uniformDID(web)
 	}
 	return psl.Domain(web.Host)
+}
+
+// domainContacts is how many times the first contacts of one sender all DIDs below a foreign domain have:
+// the domain may be another registry with many agents.
+const domainContacts = 10
+
+// maxFirstContacts returns how many inboxes the senders that share the key of this one may write to for
+// the first time in a day.
+func (r *Relay) maxFirstContacts(sender string) int {
+	if r.FirstContacts > 0 && r.shareKey(sender) != senderKey(sender) {
+		return domainContacts * r.FirstContacts
+	}
+	return r.FirstContacts
 }

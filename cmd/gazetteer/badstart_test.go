@@ -39,6 +39,7 @@ func TestRefusedStartLeavesNoFile(t *testing.T) {
 		{"altar.credentials_file=" + missing, "altar.http_runtime=true"},
 		{"altar.tls_listen=8443", "altar.tls_certificate=" + words, "altar.tls_key=" + words},
 		{"altar.tls_certificate=" + words, "altar.tls_listen=127.0.0.1:0", "altar.tls_key=" + words},
+		{"altar.tls_listen=127.0.0.1:0", "altar.tls_certificate=" + words, "altar.tls_key=" + words, "altar.enabled=false"},
 	} {
 		t.Run(strings.Join(settings, " "), func(t *testing.T) {
 			dir := t.TempDir()

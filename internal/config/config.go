@@ -423,6 +423,8 @@ func (c *Config) validate() error {
 		return exit.Usagef("altar.session_ttl, altar.max_session_ttl, altar.call_timeout and altar.max_call_timeout: want more than 0")
 	case c.Altar.SessionsPerClient < 1 || c.Altar.CallsPerClient < 1 || c.Altar.CallsPerMinute == 0:
 		return exit.Usagef("altar.sessions_per_client and altar.calls_per_client: want 1 or more; altar.calls_per_minute: 1 or more, or -1 for no limit")
+	case c.Altar.TLSListen != "" && !c.Altar.Enabled:
+		return exit.Usagef("altar.tls_listen %q: altar.enabled is false; leave the address empty, or enable the tool host", c.Altar.TLSListen)
 	case c.Altar.TLSListen != "" && !isListenAddress(c.Altar.TLSListen):
 		return exit.Usagef("altar.tls_listen %q: want HOST:PORT, for example \"0.0.0.0:8443\"", c.Altar.TLSListen)
 	case c.Altar.TLSListen != "" && (c.Altar.TLSCertificate == "" || c.Altar.TLSKey == ""):

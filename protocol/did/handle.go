@@ -67,9 +67,11 @@ func ClaimHandle(text string) (string, error) {
 }
 
 func isReserved(handle string) bool {
-	seen := visualSkeleton(handle)
-	return slices.ContainsFunc(reservedHandles, func(word string) bool { return visualSkeleton(word) == seen })
+	return slices.ContainsFunc(reservedHandles, func(word string) bool { return LooksLike(handle, word) })
 }
+
+// LooksLike reports whether people can mistake one handle for another.
+func LooksLike(handle, other string) bool { return visualSkeleton(handle) == visualSkeleton(other) }
 
 // visualSkeleton returns the appearance of a handle: people confuse two handles with the same
 // skeleton.

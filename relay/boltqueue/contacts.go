@@ -1,6 +1,7 @@
 package boltqueue
 
 import (
+	"cmp"
 	"encoding/binary"
 	"time"
 
@@ -25,10 +26,25 @@ type contact struct {
 	used         uint64 // of the quota
 }
 
+// pairKey is the key of an inbox and a sender that has written to it.
+func pairKey(inbox, sender string) seenKey { return hashKey('p', inbox, sender) }
+
+// hasAnswered reports whether the owner of the inbox has written to the sender of an envelope.
+func hasAnswered(contacts *bolt.Bucket, in relay.Incoming) bool {
+	pair := pairKey(cmp.Or(in.SenderKey, in.Sender), in.Inbox)
+	c := contacts.Cursor()
+	for start, _ := c.Last(); start != nil; start, _ = c.Prev() {
+		if period := contacts.Bucket(start); period != nil && period.Get(pair[:]) != nil {
+			return true
+		}
+	}
+	return false
+}
+
 // checkContact finds out whether the sender has written to the inbox before. If not, the envelope
 // uses some of the sender's quota.
 func checkContact(contacts *bolt.Bucket, in relay.Incoming) (contact, error) {
-	x := contact{pair: hashKey('p', in.Inbox, in.Sender), quota: hashKey('b', in.Sender)}
+	x := contact{pair: pairKey(in.Inbox, cmp.Or(in.SenderKey, in.Sender)), quota: hashKey('b', cmp.Or(in.ContactKey, in.Sender))}
 	if in.MaxFirstContacts < 0 {
 		return contact{known: true, fresh: true}, nil
 	}

@@ -64,13 +64,18 @@ func (q *Queue) putMail(tx *boltfile.Tx, mail *pendingMail) (refused, err error)
 	if in.MaxMail > 0 && box.mail >= in.MaxMail || in.MaxBytes > 0 && box.bytes+int64(len(in.Text)) > in.MaxBytes {
 		return relay.ErrInboxFull, nil
 	}
-	room := false
-	err = boltfile.CatchDamage("read the queue", func() (err error) {
-		room, err = q.leavesRoom(tx.Tx, in, box)
+	err = boltfile.CatchDamage("read the queue", func() error {
+		room, err := q.leavesRoom(tx.Tx, in, box)
+		switch {
+		case err == nil && !room:
+			refused = relay.ErrShareUsed
+		case err == nil && reservesRoom(tx.Bucket(contactsBucket), in, box):
+			refused = relay.ErrRoomReserved
+		}
 		return err
 	})
-	if err != nil || !room {
-		return cmp.Or(err, relay.ErrShareUsed), nil
+	if err != nil || refused != nil {
+		return cmp.Or(err, refused), nil
 	}
 	number, err := q.nextNumber(tx)
 	if err != nil {

@@ -14,6 +14,8 @@ const (
 	shareOfRest = 8
 	// maxShareInboxes is the number of inboxes whose shares are in memory.
 	maxShareInboxes = 16
+	// reservedPart is the part of an inbox for senders that its owner or the registry knows.
+	reservedPart = 4
 )
 
 // A share is the waiting mail of the senders with one key in one inbox.
@@ -69,6 +71,15 @@ func (q *Queue) sharesOf(tx *bolt.Tx, in relay.Incoming) (map[string]share, erro
 		q.shares[in.Inbox] = found
 	}
 	return found, err
+}
+
+// reservesRoom reports whether an envelope would take room that is for other senders: the last quarter of
+// an inbox is for those with evidence, and those to which the owner has written. New agents cost
+// nothing, so that their shares alone would not keep a crowd of them from filling an inbox.
+func reservesRoom(contacts *bolt.Bucket, in relay.Incoming, box tally) bool {
+	reached := in.MaxMail > 0 && box.mail >= in.MaxMail-in.MaxMail/reservedPart ||
+		in.MaxBytes > 0 && box.bytes+int64(len(in.Text)) > in.MaxBytes-in.MaxBytes/reservedPart
+	return reached && in.ShareKey != nil && !in.Known && !hasAnswered(contacts, in)
 }
 
 // countShare notes an envelope that was put into an inbox whose shares are known.

@@ -170,6 +170,20 @@ func (x Recipients) readEvidence(ctx context.Context, sender string) (holds func
 	return func(signal string) bool { return agent.HoldsSignal(signal, now) }, nil
 }
 
+// KnowsSender implements relay.Inboxes. A foreign sender is known: all DIDs below its domain count as
+// one sender where that matters.
+func (x Recipients) KnowsSender(ctx context.Context, sender string) bool {
+	web, err := did.ParseWeb(sender)
+	if err != nil {
+		return false
+	}
+	if !web.SameHost(x.Registry.Host()) {
+		return true
+	}
+	holds, err := x.readEvidence(ctx, sender)
+	return err == nil && (holds(registry.SignalDomain) || holds(registry.SignalAttestations))
+}
+
 // foreignSignatureShows reports whether the verified signature of a foreign sender is evidence for a
 // signal. The signature was checked with the key of the DID document that the sender's host serves.
 // So it shows the key, and that the document lists it; it shows the domain if the DID is that of the

@@ -73,6 +73,10 @@ func (a agents) AdmitSender(_ context.Context, _ relay.Inbox, sender string) err
 	return nil
 }
 
+func (a agents) KnowsSender(_ context.Context, sender string) bool {
+	return strings.HasSuffix(sender, "KKKK") || !strings.Contains(sender, ":registry.test:")
+}
+
 func (a agents) Resolve(_ context.Context, id string) (did.Document, error) {
 	web, err := did.ParseWeb(id)
 	if err != nil {
@@ -1064,4 +1068,19 @@ func TestFirstContacts(t *testing.T) {
 		t.Errorf("Retry-After is %q, want some 24 hours", a.header.Get("Retry-After"))
 	}
 	w.want(w.do("POST", "/inbox/"+bob, "", string(w.envelope(alice, bob, nil).Text)), 202, "status", "queued")
+	if got := w.pushFrom("did:web:registry.test:agents:"+alice, alice, carol); got != 429 {
+		t.Errorf("a first contact under the other DID of the sender: %d", got)
+	}
+	// The owner of a domain can make any number of DIDs: they have ten first contacts together.
+	accepted := 0
+	for i := range 20 {
+		recipient := fmt.Sprintf("AIR-RCPT-%04d-AAAA", i)
+		w.agents.keys[recipient] = w.agents.keys[bob]
+		if w.pushFrom(fmt.Sprintf("did:web:h%d.crowd.test:u%d:%s", i%5, i, alice), alice, recipient) == 202 {
+			accepted++
+		}
+	}
+	if accepted != 10 {
+		t.Errorf("20 DIDs of one domain wrote to %d new inboxes, want 10", accepted)
+	}
 }

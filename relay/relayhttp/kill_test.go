@@ -62,6 +62,7 @@ func (named) FindInbox(_ context.Context, name string) (relay.Inbox, error) {
 func (named) VerifyRead(context.Context, relay.Inbox, httpsig.Message) error { return nil }
 
 func (named) AdmitSender(context.Context, relay.Inbox, string) error { return nil }
+func (named) KnowsSender(context.Context, string) bool               { return false }
 
 func (named) Resolve(_ context.Context, id string) (did.Document, error) {
 	key := namedKey(strings.TrimPrefix(id, prefix)).Public().(ed25519.PublicKey)

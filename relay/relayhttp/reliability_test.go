@@ -281,6 +281,43 @@ func TestDIDsOfOneDomainShareAnInbox(t *testing.T) {
 	}
 }
 
+// TestNewAgentsLeaveRoomInAnInbox checks that a crowd of new agents, which cost nothing, leaves a quarter
+// of an inbox to senders with evidence, and to those to which its owner has written.
+func TestNewAgentsLeaveRoomInAnInbox(t *testing.T) {
+	w := newWorld(t, func(o *relay.Options, _ *relayhttp.Options) { o.MaxMail = 40 })
+	if got := w.pushFrom(prefix+bob, bob, alice); got != http.StatusAccepted {
+		t.Fatalf("the owner writes to another agent: %d", got)
+	}
+	accepted := 0
+	for i := range 60 {
+		id := fmt.Sprintf("AIR-CRWD-%04d-AAAA", i)
+		w.agents.keys[id] = w.agents.keys[carol]
+		if w.pushFrom(prefix+id, carol, bob) == http.StatusAccepted {
+			accepted++
+		}
+	}
+	if accepted != 30 {
+		t.Errorf("60 new agents have %d of 40 places, want 30", accepted)
+	}
+	if a := w.do("POST", "/inbox/"+bob, "", string(w.envelope(carol, bob, nil).Text)); a.status != http.StatusTooManyRequests || a.body["code"] != "inbox_room_reserved" {
+		t.Errorf("one more new agent: %d %s", a.status, a.text)
+	}
+	const known = "AIR-KKKK-KKKK-KKKK"
+	w.agents.keys[known] = w.agents.keys[carol]
+	for name, sender := range map[string][2]string{
+		"an agent to which the owner has written": {prefix + alice, alice},
+		"an agent with evidence":                  {prefix + known, known},
+		"an agent of another registry":            {"did:web:crowd.test:" + carol, carol},
+	} {
+		if got := w.pushFrom(sender[0], sender[1], bob); got != http.StatusAccepted {
+			t.Errorf("%s: %d", name, got)
+		}
+	}
+	if got := w.pushFrom("did:web:registry.test:agents:"+alice, alice, alice); got != http.StatusAccepted {
+		t.Errorf("another inbox: %d", got)
+	}
+}
+
 // TestFloodsDoNotAffectOthers checks that a sender that floods an inbox, and many senders that
 // flood another, reach their quotas, while other senders are accepted and do not wait twice as long
 // (measured in the long form).
@@ -339,7 +376,7 @@ func TestFloodsDoNotAffectOthers(t *testing.T) {
 		accepted int
 	}{
 		{"one sender", bodies, func(int) string { return "flooder" }, perMinute},
-		{"many senders", senders, func(n int) string { return fmt.Sprint("sender-", n) }, maxMail},
+		{"many senders", senders, func(n int) string { return fmt.Sprint("sender-", n) }, maxMail - maxMail/4},
 	} {
 		var next, accepted, running atomic.Int64
 		var group sync.WaitGroup
