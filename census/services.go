@@ -286,13 +286,13 @@ func (h *liveHost) listService(id uint32) (s listedService, ok bool) {
 	if !h.Known {
 		return s, false
 	}
-	name, rank, full := "", 0, h.hasFullDocument()
+	name, named, full := "", document.Kind(""), h.hasFullDocument()
 	for i := range h.Documents {
 		d := &h.Documents[i]
 		kind := document.Kind(d.Kind)
 		ok = ok || !kind.IsAlias()
-		if f, _ := document.FormatOf(kind); d.Name != "" && (name == "" || f.Rank < rank) {
-			name, rank = d.Name, f.Rank
+		if d.Name != "" && (name == "" || kind.Rank() < named.Rank()) {
+			name, named = d.Name, kind
 		}
 		if d.Changed.After(s.changed) {
 			s.changed = d.Changed

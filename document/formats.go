@@ -177,7 +177,7 @@ func ServiceKinds() []Kind {
 // first.
 func NamespaceKinds() []Kind {
 	kinds := filterKinds(func(f Format) bool { return f.Namespaces })
-	slices.SortFunc(kinds, func(a, b Kind) int { return a.format().Rank - b.format().Rank })
+	slices.SortFunc(kinds, func(a, b Kind) int { return a.Rank() - b.Rank() })
 	return kinds
 }
 
@@ -270,6 +270,10 @@ func (k Kind) format() Format {
 	f, _ := FormatOf(k)
 	return f
 }
+
+// Rank returns the place of the kind in the order in which the documents of a host describe its
+// service.
+func (k Kind) Rank() int { return k.format().Rank }
 
 // IsAlias reports whether documents of the kind are not authoritative.
 func (k Kind) IsAlias() bool { return k.format().AliasOf != "" }

@@ -22,6 +22,7 @@ import (
 	"gazetteer/index/siblings"
 	"gazetteer/index/tokens"
 	"gazetteer/index/translate"
+	"gazetteer/index/view"
 	"gazetteer/internal/cache"
 	"gazetteer/protocol"
 	"gazetteer/protocol/effect"
@@ -277,6 +278,23 @@ func (t *documentReader) readDocument(ctx context.Context, src entry.Source) (*s
 		t.cache.Put(src, read, 2*len(r.Value))
 	}
 	return read, nil
+}
+
+// serviceOf returns the service of a document with the name that it has in all answers: that of the
+// first document of the host that has one, in the order of [document.Kind.Rank].
+func (r *documentReader) serviceOf(ctx context.Context, v *view.View, t *storedDocument) (document.Service, error) {
+	service := t.Service
+	for _, src := range v.DocumentsOf(t.Host) {
+		d, err := r.readDocument(ctx, src)
+		if err != nil {
+			return service, err
+		}
+		if d != nil && d.Service.Name != "" {
+			service.Name = d.Service.Name
+			break
+		}
+	}
+	return service, nil
 }
 
 // invalidate drops a document that was replaced.

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"time"
 	"unicode"
 
+	"gazetteer/call"
 	"gazetteer/index/bitset"
 	"gazetteer/index/damage"
 	"gazetteer/index/entry"
@@ -444,9 +446,13 @@ func (s *searcher) readHit(ctx context.Context, r view.RankedEntry, hit *Hit) (o
 	if t == nil || err != nil {
 		return false, err
 	}
+	service, err := s.index.documents.serviceOf(ctx, s.view, t)
+	if err != nil {
+		return false, err
+	}
 	*hit = Hit{
 		Host:      run.Host,
-		Service:   t.Service,
+		Service:   service,
 		Operation: operation.Operation,
 		Score:     float64(r.Score) / view.ScoresPerUnit,
 		Effect:    operation.effect,
@@ -461,6 +467,9 @@ func (s *searcher) readHit(ctx context.Context, r view.RankedEntry, hit *Hit) (o
 		Level:     t.Level,
 		Findings:  t.worst,
 		encoded:   &operation.encoded,
+	}
+	if service.Name != t.Service.Name { // it may change without the document of the operation
+		hit.encoded, hit.Caution = nil, cmp.Or(hit.Caution, call.Caution(operation.Operation, service))
 	}
 	verb := s.index.explainVerb(query.CanonicalVerb(operation.Verb), s.query, s.request.Words)
 	if !s.query.Brief {

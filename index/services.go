@@ -60,8 +60,12 @@ func (s *searcher) findServicesAndClasses(ctx context.Context, f *view.MatchSet,
 			return nil, nil, err
 		}
 		if t != nil && t.fingerprint == run.Fingerprint {
+			service, err := s.index.documents.serviceOf(ctx, v, t)
+			if err != nil {
+				return nil, nil, err
+			}
 			serviceHits = append(serviceHits, ServiceHit{
-				Host: run.Host, Kind: run.Kind, Service: t.Service, Operations: len(t.operations), Score: float64(r.Score) * view.ScoreUnit,
+				Host: run.Host, Kind: run.Kind, Service: service, Operations: len(t.operations), Score: float64(r.Score) * view.ScoreUnit,
 			})
 		}
 	}

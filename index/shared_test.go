@@ -69,3 +69,41 @@ func TestDeclarationsHoldForAllDocuments(t *testing.T) {
 	find(query.Query{Classes: []string{"cabin"}}, "aaa.test")
 	find(query.Query{Namespaces: []string{"ferries"}})
 }
+
+// TestNameOfAService checks that a service has one name in all answers, whichever of its documents an
+// operation comes from, and that hits follow a name that changes in another document.
+func TestNameOfAService(t *testing.T) {
+	full := agis("ferry.test", "BOOK /cabin: Books a cabin on the night ferry")
+	full.Service.Name, full.Service.Description = "", "Ships between islands"
+	named := discovery(agis("ferry.test"))
+	named.Service.Name = "Night Ferry"
+	summary := as(document.AGISSummary, agis("ferry.test"))
+	summary.Service.Name = "Summary of the ferry"
+	x, s := indexed(t, full, summary, agis("other.test", "BOOK /cabin: Books a cabin on the night ferry"))
+	want := func(name string) {
+		t.Helper()
+		r := search(t, x, query.Query{Words: "book cabin", Hosts: []string{"ferry.test"}})
+		if len(r.Hits) != 1 || r.Hits[0].Kind != document.AGIS || r.Hits[0].Service.Name != name {
+			t.Fatalf("hits %+v, want one of %q", r.Hits, name)
+		}
+		text, err := r.Hits[0].EncodeOnce(func() ([]byte, error) { return []byte(r.Hits[0].Service.Name), nil })
+		if string(text) != name || err != nil {
+			t.Errorf("the hit is encoded with the name %q, want %q (%v)", text, name, err)
+		}
+		similar, err := x.Similar(t.Context(), "other.test", 5)
+		if err != nil || len(similar) != 1 || similar[0].Service.Name != name {
+			t.Errorf("similar services: %+v (%v), want one of %q", similar, err, name)
+		}
+	}
+	want("Summary of the ferry")
+	put(t, s, named)
+	catchUp(t, x, s)
+	want("Night Ferry")
+	named.Service.Name = "Day Ferry"
+	put(t, s, named)
+	catchUp(t, x, s)
+	want("Day Ferry")
+	if services := search(t, x, query.Query{Words: "ships between islands"}).Services; len(services) == 0 || services[0].Service.Name != "Day Ferry" {
+		t.Errorf("services: %+v", services)
+	}
+}

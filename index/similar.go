@@ -36,7 +36,7 @@ func (x *Index) Similar(ctx context.Context, host string, limit int) ([]SimilarS
 			return err
 		}
 		for _, l := range view.MostSimilar(profiles, query.CanonicalHost(host), limit) {
-			s, err := x.similarService(ctx, l)
+			s, err := x.similarService(ctx, v, l)
 			if err != nil {
 				return err
 			}
@@ -48,15 +48,12 @@ func (x *Index) Similar(ctx context.Context, host string, limit int) ([]SimilarS
 }
 
 // similarService converts a similarity to the form of an answer.
-func (x *Index) similarService(ctx context.Context, l view.Similarity) (SimilarService, error) {
+func (x *Index) similarService(ctx context.Context, v *view.View, l view.Similarity) (SimilarService, error) {
 	s := SimilarService{Host: l.Other.Host, Kind: l.Other.Kind, Score: l.Score,
 		Classes: slices.Collect(view.IntersectSorted(l.Own.Classes, l.Other.Classes)), Verbs: slices.Collect(view.IntersectSorted(l.Own.Verbs, l.Other.Verbs))}
 	t, err := x.documents.readDocument(ctx, l.Other.Source)
-	if err != nil {
-		return SimilarService{}, err
+	if t != nil && err == nil {
+		s.Service, err = x.documents.serviceOf(ctx, v, t)
 	}
-	if t != nil {
-		s.Service = t.Service
-	}
-	return s, nil
+	return s, err
 }

@@ -138,10 +138,19 @@ type Pin struct {
 // credential of that host goes there.
 func (p *Pin) DescribeSource() string {
 	source := p.Host + " " + p.Operation
-	if u, err := url.Parse(p.Copy.Call.URL); err == nil && u.Host != "" && u.Host != p.Host {
-		source += ", which calls " + u.Host
+	if host := p.OtherHost(); host != "" {
+		source += ", which calls " + host
 	}
 	return source
+}
+
+// OtherHost returns the host that a contract calls, "" if it is the one that published the operation.
+func (p *Pin) OtherHost() string {
+	u, err := url.Parse(p.Copy.Call.URL)
+	if err != nil || u.Host == p.Host {
+		return ""
+	}
+	return u.Host
 }
 
 // ContractFile is a contract as an operator's file has it: a contract that is approved as it is added.

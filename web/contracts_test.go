@@ -98,7 +98,7 @@ func TestContractsPage(t *testing.T) {
 		}
 	}
 	approve := url.Values{"name": {"find_table"}, "do": {"approve"}}
-	page("find_table", "proposed", "api.example find_table", `value="approve"`)
+	page("find_table", "proposed", `data-label="From">api.example<br>find_table</td>`, `value="approve"`)
 	submit(400, approve, "Sec-Fetch-Site", "cross-site")
 	submit(400, approve, "Origin", "https://evil.example")
 	want("proposed https://api.example/tables/{city}")

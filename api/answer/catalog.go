@@ -182,9 +182,13 @@ func (a *Answers) readHolder(ctx context.Context, host, class string) (Holder, b
 		if !there || at < 0 {
 			continue
 		}
+		s, err := a.readSummary(ctx, host)
+		if err != nil {
+			return Holder{}, false, err
+		}
 		c := d.DataClasses[at]
 		return Holder{
-			Host: host, Service: d.Service.Name, Kind: kind, Description: c.Description, Sensitivity: c.Sensitivity,
+			Host: host, Service: s.Name, Kind: kind, Description: c.Description, Sensitivity: c.Sensitivity,
 			RequiresAuthorization: c.RequiresAuthorization, FetchedAt: d.FetchedAt, Digest: d.Digest,
 		}, true, nil
 	}

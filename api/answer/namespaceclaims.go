@@ -121,7 +121,11 @@ func (a *Answers) readClaim(ctx context.Context, host, namespace string) (Claim,
 		if !there || !own && (d.Service.Namespace != "" || !strings.EqualFold(strings.TrimSpace(d.Service.Domain), namespace)) {
 			continue
 		}
-		best = Claim{Host: host, Service: d.Service.Name, Kind: kind, FetchedAt: d.FetchedAt, Digest: d.Digest, Relation: relationDomainOnly}
+		s, err := a.readSummary(ctx, host)
+		if err != nil {
+			return best, false, err
+		}
+		best = Claim{Host: host, Service: s.Name, Kind: kind, FetchedAt: d.FetchedAt, Digest: d.Digest, Relation: relationDomainOnly}
 		if own {
 			best.Relation = relationDeclared
 		}

@@ -40,8 +40,13 @@ func (a *Answers) Offer(ctx context.Context, id string) (call.ToolSource, error)
 	if !found || at < 0 {
 		return call.ToolSource{}, fmt.Errorf("%w: %s", ErrNoOperation, id)
 	}
-	o := d.Operations[at]
-	return call.ToolSource{ID: operationID(host, kind, operation), Host: host, Service: d.Service, Operation: o, Ends: index.EffectOf(&o).Destructive}, nil
+	summary, err := a.readSummary(ctx, host)
+	if err != nil {
+		return call.ToolSource{}, err
+	}
+	o, service := d.Operations[at], d.Service
+	service.Name = summary.Name
+	return call.ToolSource{ID: operationID(host, kind, operation), Host: host, Service: service, Operation: o, Ends: index.EffectOf(&o).Destructive}, nil
 }
 
 // readDocument reads the current document of a kind; false when there is none.

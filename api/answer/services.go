@@ -326,19 +326,13 @@ func (a *Answers) Versions(ctx context.Context, host string, kind document.Kind)
 	return versions, nil
 }
 
-// rankOf returns the place of a kind in the order in which documents describe a service.
-func rankOf(kind document.Kind) int {
-	f, _ := document.FormatOf(kind)
-	return f.Rank
-}
-
 // summarizeService merges the documents of a host into one row. Each member comes from the document
 // of the lowest rank that has it. The content of an alias counts only if there is nothing else.
 func summarizeService(host string, documents []document.Document) ServiceSummary {
 	s := ServiceSummary{Host: host, Kinds: []document.Kind{}}
 	sorted := slices.Clone(documents)
 	slices.SortStableFunc(sorted, func(a, b document.Document) int {
-		return rankOf(a.Kind) - rankOf(b.Kind)
+		return a.Kind.Rank() - b.Kind.Rank()
 	})
 	first := func(to *string, value string) {
 		if *to == "" {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"gazetteer/index/bitset"
+	"gazetteer/index/entry"
 	"gazetteer/index/query"
 )
 
@@ -52,6 +53,17 @@ func (v *View) hostsOfSeveral() map[string][]runRef {
 		}
 	}
 	return several
+}
+
+// DocumentsOf returns the documents of a host in the order in which they describe its service
+// ([document.Kind.Rank]), nil for a host of at most one.
+func (v *View) DocumentsOf(host string) []entry.Source {
+	var documents []entry.Source
+	for _, at := range v.several[host] {
+		documents = append(documents, v.runAt(at).Source)
+	}
+	slices.SortFunc(documents, func(a, b entry.Source) int { return a.Kind.Rank() - b.Kind.Rank() })
+	return documents
 }
 
 // columnsOf returns the columns of a field. They are made once for a view.

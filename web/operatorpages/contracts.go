@@ -48,10 +48,15 @@ type runtimeRow struct {
 
 // A contractRow is one contract with the actions of the operator.
 type contractRow struct {
-	Name, State, Reason, From, Allow, Runtimes, Waiting, InputNote string
-	Effect                                                         frame.Effect
-	CanApprove, CanRevoke                                          bool
+	Name, State, Reason, Allow, Runtimes, Waiting, InputNote string
+	Source                                                   contractSource
+	Effect                                                   frame.Effect
+	CanApprove, CanRevoke                                    bool
 }
+
+// A contractSource is the operation that a contract was made from; Calls is the host that it calls if
+// that is another one. It is zero for a contract of the operator's own.
+type contractSource struct{ Host, Operation, Calls string }
 
 // A waitingChange is a pending change of a contract.
 type waitingChange struct {
@@ -83,7 +88,7 @@ func (p *Pages) viewContracts(ctx context.Context) (contractsView, error) {
 			CanApprove: c.State == toolhost.Proposed || c.State == toolhost.Revoked, CanRevoke: c.State == toolhost.Approved,
 		}
 		if c.Pin != nil {
-			row.From = c.Pin.DescribeSource()
+			row.Source = contractSource{c.Pin.Host, c.Pin.Operation, c.Pin.OtherHost()}
 		}
 		v.Contracts = append(v.Contracts, row)
 	}
