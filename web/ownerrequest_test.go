@@ -12,6 +12,8 @@ import (
 	"gazetteer/crawler"
 	"gazetteer/crawler/owner"
 	"gazetteer/fetch"
+	"gazetteer/web"
+	"gazetteer/web/crawlerpages"
 )
 
 func TestOwnerRequestPage(t *testing.T) {
@@ -70,8 +72,26 @@ func TestSigningOfOwnerRequests(t *testing.T) {
 	wantPage(t, "a hostile host", get(t, h, "/bot?host="+url.QueryEscape(`x.test; rm -rf ~`)), 200, []string{"/api/v1/services/www.example.com/recrawl"})
 	out := sendForm(t, h, "/bot", url.Values{"host": {"api.example.com"}, "request": {"opt-out"}})
 	wantPage(t, "after an opt-out", out, 200, []string{"/api/v1/services/api.example.com/opt-out\n", "replace <code>opt-out</code> with <code>opt-in</code> or <code>recrawl</code>"})
-	if strings.Contains(out.Body.String(), "crawler recrawl") {
-		t.Error("after an opt-out: the page shows the command for a new visit")
+	sends := func(request string) string { return "gazetteer --server http://localhost " + request + " --key owner.key\n" }
+	if text := html.UnescapeString(out.Body.String()); strings.Contains(text, sends("crawler recrawl api.example.com")) || !strings.Contains(text, sends("opt-out api.example.com")) {
+		t.Error("after an opt-out: the page shows the command for a new visit, or none")
+	}
+	for _, want := range []string{sends("crawler recrawl corner-shop.test"), sends("opt-out corner-shop.test")} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("/bot does not show %q", want)
+		}
 	}
 	wantPage(t, "a service", get(t, h, "/services/ristorante.test"), 200, []string{`<a href="/bot?host=ristorante.test#sign">`})
+}
+
+// TestPageOfADisabledCrawler checks that a server without a crawler offers no visit to the owner of a host.
+func TestPageOfADisabledCrawler(t *testing.T) {
+	h := mount(t, sample{word: plainWord}, web.Options{Bot: crawlerpages.Bot{Disabled: true}})
+	w := get(t, h, "/bot?host=corner-shop.test")
+	wantPage(t, "a server without a crawler", w, 200, []string{"This server does not crawl.", "opt-out corner-shop.test --key owner.key", "/api/v1/services/corner-shop.test/opt-out\n"})
+	for _, not := range []string{"Visit it now", "/recrawl\n", "<code>recrawl</code>", "requests a new visit"} {
+		if strings.Contains(w.Body.String(), not) {
+			t.Errorf("it offers a visit: %q", not)
+		}
+	}
 }

@@ -91,7 +91,7 @@ func (h *Server) openAPI(e Environment) error {
 	}
 	pages := web.New(answers, search, web.Options{Contracts: contracts, Log: h.log, Panics: &h.panics, PublicURL: h.Config.PublicURL, Now: e.Now, Standing: h.api.ServerStatus, Registry: h.api.RegistryStatus, History: h.history, Links: []frame.Link{{Text: "Docs", Address: "/docs"}, {Text: "MCP", Address: "/mcp"}}, Bot: crawlerpages.Bot{
 		UserAgent: userAgent(h.Config), Contact: h.Config.Crawler.Contact, Addresses: h.Config.Crawler.OwnAddresses,
-		HostInterval: time.Duration(h.Config.Crawler.HostInterval), DomainInterval: time.Duration(h.Config.Crawler.DomainInterval),
+		HostInterval: time.Duration(h.Config.Crawler.HostInterval), DomainInterval: time.Duration(h.Config.Crawler.DomainInterval), Disabled: !h.Config.Crawler.Enabled,
 	}})
 	pages.Mount(h.api.Engine())
 	pages.MountOperator(h.api.Operator)

@@ -32,6 +32,8 @@ type Bot struct {
 	// HostInterval and DomainInterval lie between the starts of two visits to a
 	// host, and below one registrable domain.
 	HostInterval, DomainInterval time.Duration
+	// Disabled is set at a server that visits no hosts.
+	Disabled bool
 }
 
 // Answers carry out the requests of owners. [answer.Answers] does.
@@ -74,6 +76,7 @@ type botView struct {
 	Addresses      []string
 	HostInterval   string
 	DomainInterval string
+	Disabled       bool
 	signing
 }
 
@@ -89,14 +92,11 @@ func (p *Pages) botInfoPage(c *gin.Context) (frame.WebPage, error) {
 
 // botPage is the page with the result of a request of an owner.
 func (p *Pages) botPage(status int, w ownerRequestView) frame.WebPage {
-	b, action := p.bot, "recrawl"
-	if w.Sent {
-		action = w.Request
-	}
+	b := p.bot
 	return frame.WebPage{Name: "bot", Title: "The crawler", Status: status, Body: botView{
 		Form: w, UserAgent: b.UserAgent, Token: fetch.RobotsToken, Contact: p.Contact(),
-		Addresses: b.Addresses, HostInterval: intervalText(b.HostInterval), DomainInterval: intervalText(b.DomainInterval),
-		signing: p.signingOf(action, w.Host),
+		Addresses: b.Addresses, HostInterval: intervalText(b.HostInterval), DomainInterval: intervalText(b.DomainInterval), Disabled: b.Disabled,
+		signing: p.signingOf(w),
 	}}
 }
 

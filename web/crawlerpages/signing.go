@@ -21,7 +21,7 @@ type signing struct {
 	Action                   string // the signed request: recrawl, opt-out or opt-in
 	SignedAction             string // the same in words
 	OtherActions             []string
-	Publish, Signed, Command []program // Command is empty for requests that the program cannot sign
+	Publish, Signed, Command []program // Command is the same with gazetteer
 }
 
 // publishKey makes a key, and the DID document that publishes it.
@@ -42,12 +42,17 @@ signature=$(openssl pkeyutl -sign -rawin -inkey owner.pem -in signed.txt | opens
 curl -sS -X POST "$url" -H "Signature-Input: sig1=$parameters" -H "Signature: sig1=:$signature:"
 `
 
-// signCommand does all of it for a new visit with gazetteer.
-const signCommand = `ssh-keygen -q -t ed25519 -N '' -f owner.key
+// makeKeyCommand makes a key and its DID document with gazetteer.
+const makeKeyCommand = `ssh-keygen -q -t ed25519 -N '' -f owner.key
 gazetteer crawler recrawl HOST --key owner.key --print > did.json
-# publish did.json, then:
-gazetteer --server BASE crawler recrawl HOST --key owner.key
 `
+
+// signCommands sign and send the requests with gazetteer, by their names in the API.
+var signCommands = map[string]program{
+	"recrawl":            {"Request a new visit", "gazetteer --server BASE crawler recrawl HOST --key owner.key\n"},
+	string(owner.OptOut): {"Opt out", "gazetteer --server BASE opt-out HOST --key owner.key\n"},
+	string(owner.OptIn):  {"Opt in again", "gazetteer --server BASE opt-in HOST --key owner.key\n"},
+}
 
 // signedActions describes the requests that can be signed, by their names in the API.
 var signedActions = map[string]string{
@@ -56,9 +61,14 @@ var signedActions = map[string]string{
 	string(owner.OptIn):  "an opt-in: visits begin again",
 }
 
-// signingOf returns the programs for a request and a host as the reader wrote them.
-func (p *Pages) signingOf(action, host string) signing {
-	if signedActions[action] == "" {
+// signingOf returns the programs for a request and a host as the reader wrote them, and those for a new
+// visit and for an opt-out if the reader has sent no request.
+func (p *Pages) signingOf(w ownerRequestView) signing {
+	action, host := w.Request, w.Host
+	switch {
+	case p.bot.Disabled && action != string(owner.OptIn):
+		action = string(owner.OptOut) // no visit can be requested
+	case !w.Sent || signedActions[action] == "":
 		action = "recrawl"
 	}
 	name, err := fetch.CheckHost(host)
@@ -68,18 +78,20 @@ func (p *Pages) signingOf(action, host string) signing {
 	fill := func(language, text string) []program {
 		return []program{{language, strings.NewReplacer("HOST", name, "ACTION", action, "BASE", p.BaseAddress).Replace(text)}}
 	}
+	sign := func(action string) []program { return fill(signCommands[action].Language, signCommands[action].Text) }
 	s := signing{
 		DocumentURL: "https://" + name + "/.well-known/did.json",
 		Action:      action, SignedAction: signedActions[action],
 		Publish: fill("Make a key and its DID document (openssl 3)", publishKey), Signed: fill("Sign and send (openssl 3, curl)", signRequest),
 	}
 	for _, other := range slices.Sorted(maps.Keys(signedActions)) {
-		if other != action {
+		if other != action && !(p.bot.Disabled && other == "recrawl") {
 			s.OtherActions = append(s.OtherActions, other)
 		}
 	}
-	if action == "recrawl" {
-		s.Command = fill("Command line", signCommand)
+	s.Command = append(fill("Make a key and its DID document", makeKeyCommand), sign(action)...)
+	if !w.Sent && action == "recrawl" {
+		s.Command = append(s.Command, sign(string(owner.OptOut))...)
 	}
 	return s
 }
