@@ -93,7 +93,7 @@ func (Texts) Schema(huma.Registry) *huma.Schema {
 
 // SearchPage is one page of a search with results in their whole form.
 type SearchPage struct {
-	Hits []answer.Hit `json:"hits" doc:"the results, best first"`
+	Hits []answer.Hit `json:"hits" doc:"the results, in order of relevance"`
 	PageState
 	Services []index.ServiceHit `json:"services,omitempty" doc:"services that answer the words as a whole; on the first page"`
 	Query    QueryView          `json:"query" doc:"how the search was understood"`

@@ -64,7 +64,7 @@ func readHitForm(lists []string, explain bool) (hitForm, error) {
 
 // ShortPage is one page of a search with results in their short form.
 type ShortPage struct {
-	Hits []answer.ShortHit `json:"hits" doc:"the results, best first"`
+	Hits []answer.ShortHit `json:"hits" doc:"the results, in order of relevance"`
 	PageState
 	Services []ShortServiceHit `json:"services,omitempty" doc:"services that answer the words as a whole; on the first page"`
 	Query    *QueryView        `json:"query,omitempty" doc:"how the search was understood; with explain=true"`
@@ -80,7 +80,7 @@ type ShortServiceHit struct {
 
 // PartialPage is one page of a search with the members of each result that fields names.
 type PartialPage struct {
-	Hits []PartialHit `json:"hits" doc:"the results, best first"`
+	Hits []PartialHit `json:"hits" doc:"the results, in order of relevance"`
 	PageState
 }
 

@@ -397,6 +397,13 @@ func TestRobots(t *testing.T) {
 				if got := w.host("a.test").Fetches["ai"].Outcome; got != c.outcome {
 					t.Errorf("ai is %q, want %q; %s", got, c.outcome, r.Summary)
 				}
+				failures := 0 // that the owner forbids a visit is none
+				if strings.Contains(c.name, "forbids all") {
+					failures = 1
+				}
+				if got := w.host("a.test").Failures; got != failures {
+					t.Errorf("%d failures, want %d", got, failures)
+				}
 				if c.outcome == fetch.RefusedByRobots && !strings.Contains(r.Summary, "refused-by-robots: ") {
 					t.Errorf("summary %q does not give the reason", r.Summary)
 				}

@@ -33,7 +33,8 @@ type Host struct {
 	ByOwner bool      `json:"wished_by_owner,omitempty"`
 	// OwnerProved is the time of the owner's last signed request for a visit, zero for never.
 	OwnerProved time.Time `json:"owner_proved,omitzero"`
-	// Failures counts consecutive visits that found neither a document nor a clear absence.
+	// Failures counts consecutive visits that found neither a document nor a clear absence, and that
+	// robots.txt did not forbid.
 	Failures int `json:"failures"`
 	// Fetches holds the last fetch of each kind, "robots" among them.
 	Fetches map[string]fetch.Fetch `json:"fetches,omitempty"`

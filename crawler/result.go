@@ -2,6 +2,7 @@ package crawler
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -18,8 +19,10 @@ func (s *session) finishVisit(took time.Duration) {
 	h.Visited = s.c.now()
 	h.Visits++
 	h.Failures++
+	readable := h.Robots != nil && h.Robots.Status == http.StatusOK // else robots.txt itself has failed
 	for _, f := range v.result.Fetches {
-		if f.Kind != fetch.KindRobots && (classOf(f.Outcome) == classGood || f.Outcome == fetch.Absent) {
+		withheld := f.Outcome == fetch.RefusedByRobots && readable
+		if f.Kind != fetch.KindRobots && (classOf(f.Outcome) == classGood || f.Outcome == fetch.Absent || withheld) {
 			h.Failures = 0
 		}
 	}

@@ -173,9 +173,6 @@ func (p *Pages) servicePage(c *gin.Context) (frame.WebPage, error) {
 		return frame.WebPage{}, err
 	}
 	v.Explained = p.explanationOf(explained)
-	if isWithheld(explained) {
-		v.State.Failures = 0 // no request failed
-	}
 	all := operationsOf(s)
 	if at := placeOf(all, c.Query("op"), c.Query("kind")); at >= 0 {
 		all[at].Wanted = true

@@ -81,7 +81,7 @@ func New(o Options) *Server {
 	)}
 	s.AddReceivingMiddleware(s.suggestTool)
 	t := tools{o.Request, cache.New[string, operation](maxShaped)}
-	addSearch(s, "search_operations", "Find operations of services by intent, best first.", query.FiltersOf(append(api.OrchestrateFilters(), "effect")...), t.searchOperations)
+	addSearch(s, "search_operations", "Find operations of services by intent, in order of relevance.", query.FiltersOf(append(api.OrchestrateFilters(), "effect")...), t.searchOperations)
 	addSearch(s, "find_agents", "Find who can do something and the inbox to write to.", query.FiltersOf(api.OrchestrateFilters()...), t.findAgents)
 	addTool(s, "show_service", "Show what a host offers and how fresh its documents are.", t.showService)
 	addTool(s, "resolve_name", "Resolve an AIR ID, handle, DID or NAMESPACE.VERB to inboxes or operations.", t.resolveName)
