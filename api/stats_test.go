@@ -116,6 +116,7 @@ func TestStatsOverHTTP(t *testing.T) {
 		"/api/v1/stats/hosts?figure=nosuch":                `nothing is counted under "nosuch"`,
 		"/api/v1/stats/hosts?figure=verbs:BOOK":            "did you mean verb:BOOK?",
 		"/api/v1/stats/hosts?figure=state:conformant=yess": "did you mean state:conformant=yes?",
+		"/api/v1/stats/hosts?figure=state:conformant=true": "did you mean state:conformant=no or state:conformant=yes",
 		"/api/v1/stats/hosts?figure=class:published":       "did you mean class:publishes?",
 		"/api/v1/stats/hosts?figure=format:aig":            "did you mean format:ai",
 		"/api/v1/stats/hosts?figure=rule:AI30":             "did you mean rule:AI30",

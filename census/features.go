@@ -34,8 +34,8 @@ func ParseFeature(text string) (Feature, bool) {
 	return Feature{name, value}, true
 }
 
-// SuggestFeature returns a question with the features that are similar to a text that names none. If
-// none is, it says where the values of the family are listed, and "" where they are not.
+// SuggestFeature returns a question with the features that are similar to a text that names none, or
+// that have the same state. If none is, it says where the values of the family are listed, and "" where they are not.
 func SuggestFeature(text string) string {
 	family, value, _ := strings.Cut(text, ":")
 	if _, known := FamilyOf(family); known && value == "" {
@@ -51,10 +51,14 @@ func SuggestFeature(text string) string {
 			names = append(names, Feature{f.Name, v}.String())
 		}
 	}
-	if question := nearest.Question(text, names); question != "" || family != "rule" {
-		return question
+	question := nearest.Question(text, names)
+	if at := strings.LastIndexByte(text, '='); question == "" && at >= 0 {
+		question = nearest.Question(text[:at+1], names)
 	}
-	return "/api/v1/rules lists the known rules"
+	if question == "" && family == "rule" {
+		return "/api/v1/rules lists the known rules"
+	}
+	return question
 }
 
 // SuggestFamily is [SuggestFeature] for the name of a family.

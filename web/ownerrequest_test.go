@@ -72,7 +72,9 @@ func TestSigningOfOwnerRequests(t *testing.T) {
 	wantPage(t, "a hostile host", get(t, h, "/bot?host="+url.QueryEscape(`x.test; rm -rf ~`)), 200, []string{"/api/v1/services/www.example.com/recrawl"})
 	out := sendForm(t, h, "/bot", url.Values{"host": {"api.example.com"}, "request": {"opt-out"}})
 	wantPage(t, "after an opt-out", out, 200, []string{"/api/v1/services/api.example.com/opt-out\n", "replace <code>opt-out</code> with <code>opt-in</code> or <code>recrawl</code>"})
-	sends := func(request string) string { return "gazetteer --server http://localhost " + request + " --key owner.key\n" }
+	sends := func(request string) string {
+		return "gazetteer --server http://localhost " + request + " --key owner.key\n"
+	}
 	if text := html.UnescapeString(out.Body.String()); strings.Contains(text, sends("crawler recrawl api.example.com")) || !strings.Contains(text, sends("opt-out api.example.com")) {
 		t.Error("after an opt-out: the page shows the command for a new visit, or none")
 	}

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -1240,6 +1241,38 @@ func TestUnknownFigureNamesSimilarOnes(t *testing.T) {
 	r := get(t, engine(t, noFigureSample{sample{word: plainWord}}), "/census/hosts?figure=verbs:BOOK")
 	if text := textOf(parse(t, r.Body.String())); r.Code != 404 || !strings.Contains(text, "Did you mean verb:BOOK?") {
 		t.Errorf("%d: %s", r.Code, text)
+	}
+}
+
+// TestAddressesOfCensus checks that an address which asks the census for something that it has not says
+// so, and proposes a similar one.
+func TestAddressesOfCensus(t *testing.T) {
+	without := engine(t, sample{word: plainWord})
+	for _, path := range []string{"/census", "/census/hosts?figure=verb:BOOK"} {
+		if w := get(t, without, path); w.Code != 503 || !strings.Contains(w.Body.String(), "does not follow the figures of all hosts") {
+			t.Errorf("%s without a census: %d", path, w.Code)
+		}
+	}
+	h := engine(t, censusSample{sample{word: plainWord}})
+	for path, want := range map[string]string{
+		"/census/hosts":               "400 The address does not name the figure",
+		"/census?family=verbs":        "404 Did you mean verb?",
+		"/census?family=zzzzz":        "404 A family is one of the tables",
+		"/census?at=2026-01-01":       "400 gazetteer census --at DATE",
+		"/rules?severity=wraning":     `200 There is no severity &#34;wraning&#34;. Did you mean <a href="/rules?severity=warning"><bdi>warning</bdi></a>?`,
+		"/rules?family=agsi":          `200 There is no draft &#34;agsi&#34;. Did you mean <a href="/rules?family=agis">`,
+		"/rules?severity=zzzzzz&q=id": "200 There is no severity &#34;zzzzzz&#34;.</p>",
+	} {
+		w := get(t, h, path)
+		if status, text, _ := strings.Cut(want, " "); strconv.Itoa(w.Code) != status || !strings.Contains(w.Body.String(), text) {
+			t.Errorf("%s: %d without %q:\n%s", path, w.Code, text, w.Body)
+		}
+	}
+	if w := get(t, h, "/census?family=verb"); w.Code != 303 || w.Header().Get("Location") != "/census#verb" {
+		t.Errorf("a family leads to %q (%d)", w.Header().Get("Location"), w.Code)
+	}
+	if body := get(t, h, "/rules?severity=warning&family=agis").Body.String(); strings.Contains(body, `class="notice"`) {
+		t.Error("the list of rules has a note about values that exist")
 	}
 }
 

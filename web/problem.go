@@ -104,6 +104,13 @@ func explainError(err error, building bool) *frame.Problem {
 		return withdrawnProblem(e)
 	}
 	switch {
+	case errors.Is(err, answer.ErrNoCensus):
+		return &frame.Problem{
+			Status: http.StatusServiceUnavailable, Title: "No census",
+			What:  "This server does not follow the figures of all hosts.",
+			Help:  "gazetteer census writes them to a folder.",
+			Links: []frame.Link{{Text: "Services", Address: "/services"}, {Text: "Status", Address: "/status"}},
+		}
 	case errors.Is(err, answer.ErrSearchTimeout), errors.Is(err, answer.ErrTooManySearches):
 		return &frame.Problem{
 			Status: http.StatusServiceUnavailable, Title: "The search was not finished",

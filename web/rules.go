@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"gazetteer/api/answer"
@@ -17,6 +18,7 @@ import (
 // rulesView is the filtered list of rules.
 type rulesView struct {
 	All, Total int
+	Unknown    []unknownFilter
 	Query      string
 	Family     string
 	Severity   string
@@ -63,6 +65,7 @@ func (p *Pages) rulesPage(c *gin.Context) (frame.WebPage, error) {
 	for _, r := range rules {
 		v.Families[answer.FamilyOfRule(families, r.Code)].Count++
 	}
+	v.Unknown = v.findUnknown()
 	found := p.answers.Rules(answer.RuleQuery{Words: v.Query, Family: v.Family, Severity: v.Severity})
 	v.Total = len(found)
 	for _, r := range found {
@@ -70,6 +73,29 @@ func (p *Pages) rulesPage(c *gin.Context) (frame.WebPage, error) {
 		group.Rules = append(group.Rules, ruleLine{r.Code, r.Text, severityWords[r.Severity], r.Severity.String()})
 	}
 	return frame.WebPage{Name: "rules", Title: "Rules", Body: v, JSON: rulesAddress(v)}, nil
+}
+
+// findUnknown returns a note for each filter with an unknown value.
+func (v rulesView) findUnknown() []unknownFilter {
+	families := make([]choice, len(v.Families))
+	for i, f := range v.Families {
+		families[i] = choice{f.ID, f.Title, f.Chosen}
+	}
+	var notes []unknownFilter
+	for _, filter := range []struct {
+		key, name, value string
+		known            []choice
+	}{{"family", "draft", v.Family, families}, {"severity", "severity", v.Severity, v.Severities}} {
+		if filter.value == "" || slices.ContainsFunc(filter.known, func(c choice) bool { return c.Chosen }) {
+			continue
+		}
+		note := unknownFilter{Text: fmt.Sprintf("There is no %s %q.", filter.name, frame.ClipPlain(40, filter.value))}
+		for _, near := range answer.NearValues(strings.ToLower(filter.value), filter.known, func(c choice) string { return c.Value }) {
+			note.Near = append(note.Near, namedLink{near, "/rules?" + url.Values{filter.key: {near}}.Encode()})
+		}
+		notes = append(notes, note)
+	}
+	return notes
 }
 
 // rulesAddress returns the address of the same rules as JSON. A value that the API refuses is not in it.

@@ -7,6 +7,7 @@ import (
 	"embed"
 	"errors"
 	"html/template"
+	"net/http"
 	"net/url"
 	"strings"
 
@@ -105,11 +106,25 @@ const (
 	longTable = 15
 )
 
-// censusPage shows the figures of all hosts.
+// censusPage shows the figures of all hosts. An address that asks for one family, as the API has it,
+// leads to its table.
 func (p *Pages) censusPage(c *gin.Context) (frame.WebPage, error) {
 	s, err := p.answers.Stats(c.Request.Context())
 	if err != nil {
 		return frame.WebPage{}, err
+	}
+	if name := c.Query("family"); name != "" {
+		if _, err := answer.FigureFamily(name); err != nil {
+			return frame.WebPage{}, explainFigure(err, name, "A family is one of the tables of the census, such as verb or state.")
+		}
+		return frame.WebPage{Status: http.StatusSeeOther, Location: "/census#" + name}, nil
+	}
+	if c.Query("at") != "" {
+		return frame.WebPage{}, &frame.Problem{
+			Status: http.StatusBadRequest, Title: "Present figures only", What: "This page shows the present figures.",
+			Help:  "gazetteer census --at DATE -o FOLDER writes the figures at an earlier date.",
+			Links: []frame.Link{{Text: "Present figures", Address: "/census"}},
+		}
 	}
 	rendered, err := p.figures.Get(c.Request.Context(), func(r renderedFigures) bool { return r.of == s }, func() (renderedFigures, error) {
 		html, err := p.RenderMain("census", p.newCensusView(s))
@@ -231,13 +246,15 @@ const countedPerPage = 50
 // hostsPage lists the hosts that a figure counts.
 func (p *Pages) hostsPage(c *gin.Context) (frame.WebPage, error) {
 	figure := c.Query("figure")
+	if figure == "" {
+		return frame.WebPage{}, &frame.Problem{
+			Status: http.StatusBadRequest, Title: "No figure is named", What: "The address does not name the figure whose hosts it lists.",
+			Help: figureHelp, Links: []frame.Link{{Text: "All figures", Address: "/census"}},
+		}
+	}
 	list, err := p.answers.CountedHosts(c.Request.Context(), figure, c.Query("from"), countedPerPage)
 	if errors.Is(err, answer.ErrNoFigure) {
-		question := ""
-		if e, ok := errors.AsType[*answer.NoFigureError](err); ok {
-			question = e.Question
-		}
-		return frame.WebPage{}, newUnknownFigure(figure, question)
+		return frame.WebPage{}, explainFigure(err, figure, figureHelp)
 	}
 	if err != nil {
 		return frame.WebPage{}, err
@@ -254,12 +271,12 @@ func (p *Pages) hostsPage(c *gin.Context) (frame.WebPage, error) {
 	return frame.WebPage{Name: "censushosts", Title: v.Heading, Body: v, JSON: "/api/v1/stats/hosts?" + url.Values{"figure": {figure}}.Encode()}, nil
 }
 
-// newUnknownFigure returns the problem of a name under which nothing is counted; question proposes
-// another one, "" for none.
-func newUnknownFigure(figure, question string) *frame.Problem {
-	help := "A figure has a family and a value, such as state:conformant=yes."
-	if question != "" {
-		help = frame.ClipPlain(200, frame.AsSentence(question)) + " " + help
+const figureHelp = "A figure has a family and a value, such as state:conformant=yes."
+
+// explainFigure returns the problem of a name under which nothing is counted, with similar names.
+func explainFigure(err error, figure, help string) *frame.Problem {
+	if e, ok := errors.AsType[*answer.NoFigureError](err); ok && e.Question != "" {
+		help = frame.ClipPlain(200, frame.AsSentence(e.Question)) + " " + help
 	}
 	return frame.NewNotFound("figure", "Nothing is counted under the name "+frame.ClipPlain(60, figure)+".", help, frame.Link{Text: "All figures", Address: "/census"})
 }
