@@ -53,6 +53,12 @@ func TestOperatorPages(t *testing.T) {
 	if body := get(t, h, "/status").Body.String(); strings.Contains(body, "/admin/") {
 		t.Errorf("a public page links to the operator's:\n%s", body)
 	}
+	behind := mount(t, sample{word: plainWord}, web.Options{Standing: func() api.ServerStatus {
+		return api.ServerStatus{Ready: true, Work: route.Work{Problems: []string{"read: the states of hosts are behind the store"}}}
+	}}).(listeners)
+	if w := get(t, behind.operator, "/admin/"); !strings.Contains(w.Body.String(), "<b>not complete</b>") || !strings.Contains(w.Body.String(), "the states of hosts are behind") {
+		t.Errorf("while the states of hosts are behind: %s", w.Body)
+	}
 	none := mount(t, sample{word: plainWord, hits: 1}, web.Options{}).(listeners)
 	if w := get(t, none.operator, "/admin/relay"); w.Code != 200 || !strings.Contains(w.Body.String(), "no relay") {
 		t.Errorf("without a relay: %d %s", w.Code, w.Body)

@@ -508,6 +508,7 @@ func TestPagesOfferTheFeedsOfTheirSubject(t *testing.T) {
 	h := engine(t, sample{word: plainWord, hits: 1})
 	for path, query := range map[string]string{
 		"/services/ristorante.test": "?host=ristorante.test", "/agents/" + airID: "?agent=" + airID, "/services": "",
+		"/services/ristorante.test/crawl-log": "?host=ristorante.test", "/services/ristorante.test/documents/agis": "?host=ristorante.test",
 	} {
 		page := get(t, h, path).Body.String()
 		for _, want := range []string{`href="/api/v1/changes/atom` + query + `">`, `href="/api/v1/changes/feed.json` + query + `">`} {

@@ -192,8 +192,11 @@ func (p *Pages) servicePage(c *gin.Context) (frame.WebPage, error) {
 		}
 	}
 	return frame.WebPage{Name: "service", Title: frame.PlainText(v.Name), Description: frame.ClipPlain(200, v.Description),
-		Feeds: "?" + url.Values{"host": {s.Host}}.Encode(), Body: v}, nil
+		Feeds: feedsOf(s.Host), Body: v}, nil
 }
+
+// feedsOf returns the query of the feeds of a host.
+func feedsOf(host string) string { return "?" + url.Values{"host": {host}}.Encode() }
 
 func (p *Pages) serviceHead(s answer.Service) serviceView {
 	v := serviceView{

@@ -98,5 +98,5 @@ func (p *Pages) sourcePage(c *gin.Context) (frame.WebPage, error) {
 			v.Elsewhere = append(v.Elsewhere, lineNote{f.Code, f.Message, f.Tone})
 		}
 	}
-	return frame.WebPage{Name: "source", Title: fmt.Sprintf("%s of %s", v.Kind, v.Host), Body: v}, nil
+	return frame.WebPage{Name: "source", Title: fmt.Sprintf("%s of %s", v.Kind, v.Host), Feeds: feedsOf(host), Body: v}, nil
 }

@@ -77,7 +77,7 @@ func (p *Pages) diffPage(c *gin.Context) (frame.WebPage, error) {
 	}
 	before, after, unmarked := worddiff.Compare(protocol.ClipBytes(layOut(d.From.Bytes), maxDiffText), protocol.ClipBytes(layOut(d.To.Bytes), maxDiffText))
 	v.Before, v.After, v.Unmarked = worddiff.FoldUnchanged(before, after, false, unmarked), worddiff.FoldUnchanged(after, before, true, unmarked), unmarked
-	return frame.WebPage{Name: "diff", Title: "What changed in the " + v.Kind + " of " + v.Host, JSON: "/api/v1/services/" + d.Host + "/documents/" + string(kind) + "/diff?" + v.Query, Body: v}, nil
+	return frame.WebPage{Name: "diff", Title: "What changed in the " + v.Kind + " of " + v.Host, JSON: "/api/v1/services/" + d.Host + "/documents/" + string(kind) + "/diff?" + v.Query, Feeds: feedsOf(d.Host), Body: v}, nil
 }
 
 // layOut writes JSON with one member a line, so that two spellings can be compared; other texts stay.

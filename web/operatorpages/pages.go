@@ -101,7 +101,6 @@ func (p *Pages) listLinks(current string) []frame.PageLink {
 type overviewView struct {
 	Version string
 	Started frame.Moment
-	Ready   bool
 	Behind  string // how far the index is behind, "" when it is not
 	Work    route.Work
 	Tasks   []task
@@ -119,7 +118,7 @@ type task struct {
 // showOverview shows the state of the server and links to the other pages.
 func (p *Pages) showOverview(c *gin.Context) (frame.WebPage, error) {
 	s := p.status()
-	v := overviewView{Version: s.Version, Started: p.MomentOf(s.Started), Ready: s.Ready, Work: s.Work, Pages: p.listLinks("")[1:]}
+	v := overviewView{Version: s.Version, Started: p.MomentOf(s.Started), Work: s.Work, Pages: p.listLinks("")[1:]}
 	if s.Index < s.Store {
 		v.Behind = frame.FormatCount(int(s.Store-s.Index), "change")
 	}
