@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"runtime"
 	"strings"
 	"sync"
@@ -82,6 +83,46 @@ func TestTenThousandMailStreams(t *testing.T) {
 		})
 	}
 	readers.Wait()
+}
+
+// TestCrowdsLeaveMailStreams checks that the addresses of one wide network, with one agent, do not hold
+// all streams of mail: a newcomer from another network reads its mail. The race detector has room for
+// fewer goroutines: fewer come then.
+func TestCrowdsLeaveMailStreams(t *testing.T) {
+	addresses := 160
+	if raceDetector {
+		addresses = 8
+	}
+	for name, address := range wideNetworks {
+		t.Run(name, func(t *testing.T) {
+			h := newTestServer(t, options{relay: func(_ *relay.Options, o *relayhttp.Options) {
+				o.OpenDeployed = true
+				o.Client = func(r *http.Request) netip.Addr { return netip.MustParseAddr(r.Header.Get("Client")) }
+			}})
+			attacker, reader := registerProved(t, h, 1, ""), registerProved(t, h, 2, "")
+			listener := serveInMemory(t, h.api)
+			open := func(a owner, from string) bool {
+				t.Helper()
+				conn := listener.dial()
+				t.Cleanup(func() { conn.Close() })
+				fmt.Fprintf(conn, "GET /pull/%s?stream=1 HTTP/1.1\r\nHost: x\r\nClient: %s\r\n\r\n", a.AirID, from)
+				status, err := bufio.NewReaderSize(conn, 512).ReadString('\n')
+				if err != nil {
+					t.Fatal(err)
+				}
+				return strings.Contains(status, "200")
+			}
+			held := 0
+			for i := range addresses {
+				for open(attacker, address(i)) {
+					held++
+				}
+			}
+			if !open(reader, newcomer) {
+				t.Errorf("a newcomer reads no mail beside %d streams of one network", held)
+			}
+		})
+	}
 }
 
 // endOfChunks reads until the last chunk of a body in chunks.

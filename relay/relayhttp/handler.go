@@ -66,7 +66,10 @@ const (
 	bodyTime      = 10 * time.Second
 	maxStreams    = 10_000
 	maxStreamsOne = 64 // of one network
-	defaultPage   = 50
+	// fairStreams is the part of all that one network may hold, which is more than maxStreamsOne: it
+	// keeps the wider networks around it, of which many agents may share one, from holding all.
+	fairStreams = 8
+	defaultPage = 50
 )
 
 // New returns a handler. [Handler.End] ends its streams before the server shuts down.
@@ -85,8 +88,8 @@ func New(o Options) (*Handler, error) {
 	}
 	h := &Handler{
 		Options: o, mux: http.NewServeMux(), public: public,
-		waits:   o.Limits.Slots(limit.SlotRule{Name: PollKind, All: maxStreams, Each: maxStreamsOne, Retry: 5 * time.Second}),
-		streams: o.Limits.Slots(limit.SlotRule{Name: StreamKind, All: maxStreams, Each: maxStreamsOne, Retry: 30 * time.Second}),
+		waits:   o.Limits.Slots(limit.SlotRule{Name: PollKind, All: maxStreams, Each: maxStreamsOne, Fair: fairStreams, Retry: 5 * time.Second}),
+		streams: o.Limits.Slots(limit.SlotRule{Name: StreamKind, All: maxStreams, Each: maxStreamsOne, Fair: fairStreams, Retry: 30 * time.Second}),
 	}
 	h.ending, h.endRequested = context.WithCancel(context.Background())
 	draft, deployed := dialect{draft: true}, dialect{}
