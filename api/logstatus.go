@@ -49,7 +49,8 @@ type LogStatus struct {
 	Lock       LogLock      `json:"lock"`
 	Witnesses  []WitnessRow `json:"witnesses,omitempty" doc:"who cosigns the log"`
 
-	full bool // the only reason why it cannot sign is a full disk
+	full  bool   // the only reason why it cannot sign is a full disk
+	block string // why it cannot sign at the moment, for the public
 }
 
 // A HaltView says why a log is halted.
@@ -73,6 +74,7 @@ func (a *API) logStatus() *LogStatus {
 	s := a.Answers.Log.Status()
 	v := &LogStatus{Origin: s.Origin, Leaves: s.Leaves, Bytes: s.Bytes, CheckpointAt: s.SignedAt.UTC(), Behind: s.Behind, Signs: s.Signs(), Undeclared: s.Undeclared, Unerased: s.Unerased, Lock: a.logLock,
 		full: !s.Growing && (errors.Is(s.Blocked, syscall.ENOSPC) || errors.Is(s.Blocked, syscall.EDQUOT))}
+	v.block = describeBlock(s, v.full)
 	if s.Halt != nil {
 		v.Halted = &HaltView{Cause: s.Halt.Cause, Since: s.Halt.Since}
 	}
@@ -132,11 +134,25 @@ func (a *API) possibleWork(ready bool, log *LogStatus) route.Work {
 			log.Halted.Since.Format(time.RFC3339), haltTexts[log.Halted.Cause]))
 	case !log.Signs && !w.Write && log.full: // for the same reason
 	case !log.Signs:
-		w.Problems = append(w.Problems, "sign: the transparency log cannot sign at the moment: its disk is full, its lock does not answer, or an older copy of it is grown again")
+		w.Problems = append(w.Problems, "sign: the transparency log cannot sign at the moment: "+log.block)
 	default:
 		w.Sign = true
 	}
 	return w
+}
+
+// describeBlock describes for the public why a log cannot sign at the moment.
+func describeBlock(s audit.Status, full bool) string {
+	switch {
+	case s.Growing:
+		return "it does not have all leaves of its last checkpoint yet, as after a restore, and adds them from the store"
+	case full:
+		return "its disk is full"
+	case errors.Is(s.Blocked, audit.ErrLock):
+		return "the witness that is its lock does not answer"
+	default:
+		return "its files cannot be written"
+	}
 }
 
 type readinessInput struct {

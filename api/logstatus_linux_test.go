@@ -51,7 +51,7 @@ func TestFullDiskOfLog(t *testing.T) {
 		}
 		return slices.DeleteFunc(status.Work.Problems, func(p string) bool { return !strings.HasPrefix(p, "sign: ") })
 	}
-	if found := problems(); len(found) != 1 || !strings.Contains(found[0], "its disk is full") {
+	if found := problems(); len(found) != 1 || !strings.HasSuffix(found[0], "at the moment: its disk is full") {
 		t.Errorf("only the log's disk is full: %q", found)
 	}
 	h.answers.Store = fullStore{h.store}

@@ -82,8 +82,11 @@ func TestSilentLockBesideFullDisk(t *testing.T) {
 			t.Errorf("no problem %q: %q", kind, status.Work.Problems)
 		}
 	}
-	if p := h.get("/readyz?work=sign", 503).problem(t); !strings.HasPrefix(p.Detail, "sign: ") {
+	if p := h.get("/readyz?work=sign", 503).problem(t); !strings.HasPrefix(p.Detail, "sign: ") || !strings.HasSuffix(p.Detail, ": the witness that is its lock does not answer") {
 		t.Errorf("readyz?work=sign says %q", p.Detail)
+	}
+	if answer := h.requestAt(h.admin, "GET", "/admin/registry", nil); !strings.Contains(string(answer.body), `"log_blocked":"the lock of the log does not answer: lock.test: `) {
+		t.Errorf("the operator does not read the cause: %s", answer.body)
 	}
 
 	e, err := os.OpenFile(filepath.Join(dir, "rows"), os.O_RDWR, 0)

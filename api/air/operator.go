@@ -95,6 +95,7 @@ type RegistryStatus struct {
 	Waiting   int                   `json:"waiting" doc:"registrations that wait for approval, at most 100 are counted"`
 	Reports   ReportCount           `json:"reports"`
 	Halted    *audit.Halt           `json:"log_halted,omitempty" doc:"why the transparency log signs nothing more"`
+	Blocked   string                `json:"log_blocked,omitempty" doc:"why the transparency log cannot sign at the moment; it tries again"`
 	Unerased  string                `json:"log_unerased,omitempty" doc:"why content of deleted records is still in the transparency log"`
 	Witnesses []FailingWitness      `json:"log_witnesses_failing,omitempty" doc:"the witnesses that did not cosign the transparency log when they were asked last"`
 }
@@ -150,7 +151,11 @@ func (a *Routes) RegistryStatus(ctx context.Context) (v RegistryStatus, err erro
 		if halt, halted := a.Answers.Log.Halted(); halted {
 			v.Halted = &halt
 		}
-		v.Unerased = a.Answers.Log.Status().DescribeUnerased()
+		status := a.Answers.Log.Status()
+		v.Unerased = status.DescribeUnerased()
+		if status.Blocked != nil {
+			v.Blocked = protocol.ClipRunes(status.Blocked.Error(), 300)
+		}
 		v.Witnesses = a.failingWitnesses()
 	}
 	v.Waiting, v.Reports = len(waiting), ReportCount{figures.Open, figures.Overdue, int(figures.Oldest / time.Hour)}

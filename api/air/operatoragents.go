@@ -207,17 +207,27 @@ func (a *Routes) suspendAgent(ctx context.Context, in *operatorInput) (*route.Ou
 		return nil, err
 	}
 	agent, err := a.Answers.Registry.Suspend(ctx, in.AirID, values["reason"])
+	a.logAction(err, "agent suspended", in.AirID)
 	return a.agentStatusOutput(agent, err, in.AirID, "The agent is suspended until it is restored.")
 }
 
 func (a *Routes) restoreAgent(ctx context.Context, in *ownerInput) (*route.Output[AgentStatusAnswer], error) {
 	agent, err := a.Answers.Registry.Restore(ctx, in.AirID)
+	a.logAction(err, "agent restored", in.AirID)
 	return a.agentStatusOutput(agent, err, in.AirID, "The agent is back in service.")
 }
 
 func (a *Routes) eraseAgentByOperator(ctx context.Context, in *ownerInput) (*route.Output[AgentStatusAnswer], error) {
 	agent, err := a.Answers.Registry.EraseByOperator(ctx, in.AirID)
+	a.logAction(err, "agent erased by the operator", in.AirID)
 	return a.agentStatusOutput(agent, err, in.AirID, "The agent is erased.")
+}
+
+// logAction writes a line for what the operator has done to an agent, unless it failed.
+func (a *Routes) logAction(err error, what, airID string) {
+	if err == nil {
+		a.Log.Info(what, "air_id", airID)
+	}
 }
 
 // agentStatusOutput answers with the current state of an agent.

@@ -72,6 +72,7 @@ func (a *Operator) addBlock(ctx context.Context, in *route.JSONBody) (*route.Out
 	if err := blocker.Block(ctx, b); err != nil {
 		return nil, err
 	}
+	a.Log.Info("host blocked", "host", b.Host, "subdomains", b.Subdomains)
 	b, _, err = blocker.Blocked(ctx, b.Host)
 	return route.JSON(b), err
 }
@@ -142,6 +143,7 @@ func (a *Operator) removeBlock(ctx context.Context, in *unblockInput) (*route.Ou
 	if err := blocker.Unblock(ctx, host); err != nil {
 		return nil, err
 	}
+	a.Log.Info("host unblocked", "host", host)
 	list, err := a.listBlocks(ctx, nil)
 	if err != nil {
 		return nil, err

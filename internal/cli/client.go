@@ -26,6 +26,7 @@ import (
 	"gazetteer/internal/wait"
 	"gazetteer/limit"
 	"gazetteer/lint/format"
+	"gazetteer/registry/audit/checkpoint"
 	"gazetteer/store/boltfile"
 	"gazetteer/store/boltstore"
 	"gazetteer/store/follow"
@@ -101,7 +102,7 @@ func (a *App) WithServer(ctx context.Context, access Access, use func(*Client) e
 //
 //	the address of --server
 //	the socket in the data directory
-//	the data directory itself, served by this process while the verb runs
+//	the data directory itself, served by this process while the command runs
 //	a server on the configured address
 //
 // An empty data directory is no reason to ignore a server on the configured address: it answers
@@ -340,6 +341,10 @@ func (a *App) startOwnServer(ctx context.Context, settings config.Config, crawl 
 		if c, ok := a.awaitSocket(ctx, settings.DataDir); ok {
 			return c, func() error { return nil }, nil
 		}
+	}
+	if other, ok := errors.AsType[*checkpoint.NameError](err); ok && a.ConfigFile == "" {
+		return nil, nil, exit.Dataf("no server runs on %s, so this command opens it with its own configuration, in which the transparency log is %s. That of the directory is %s: start the server, or name its configuration with --config",
+			format.Visible(settings.DataDir), format.Visible(other.Want), format.Visible(other.Name))
 	}
 	if err != nil {
 		return nil, nil, err

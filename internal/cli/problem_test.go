@@ -58,7 +58,7 @@ func TestStrangeServersAreNamed(t *testing.T) {
 		404: "there is no Gazetteer at http://a.example/below: the server there answered 404 Not Found",
 		405: "there is no Gazetteer at http://a.example/below: the server there answered 405 Method Not Allowed",
 		501: "there is no Gazetteer at http://a.example/below: the server there answered 501 Not Implemented",
-		502: "the server answered 502 Bad Gateway",
+		502: "the proxy at a.example answered 502 Bad Gateway: the server behind it does not answer; try again in a minute",
 	} {
 		if got := refusalError(&http.Response{StatusCode: status, Request: request}, []byte("<html>")).Error(); got != want {
 			t.Errorf("%d: got %q, want %q", status, got, want)

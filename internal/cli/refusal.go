@@ -54,6 +54,9 @@ func refusalError(response *http.Response, body []byte) error {
 		text = fmt.Sprintf("there is no Gazetteer at %s: the server there answered %d %s", at, status, http.StatusText(status))
 		e = &exit.Error{Code: exit.Network}
 	}
+	if response.Request != nil && r.Code == "" && (status == http.StatusBadGateway || status == http.StatusGatewayTimeout) { // no Gazetteer sends them
+		text = fmt.Sprintf("the proxy at %s answered %d %s: the server behind it does not answer; try again in a minute", response.Request.URL.Host, status, http.StatusText(status))
+	}
 	if response.Request != nil {
 		text = nameChoices(text, response.Request.URL.Query())
 	}

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/pelletier/go-toml/v2"
+	"github.com/pelletier/go-toml/v2/unstable"
 
 	"gazetteer/internal/exit"
 	"gazetteer/limit"
@@ -176,7 +177,22 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	if err != nil {
 		return fmt.Errorf("%q is not a duration such as \"10s\" or \"1h30m\"", text)
 	}
+	if v < 0 {
+		return fmt.Errorf("%q is negative: want 0s or more", text)
+	}
 	*d = Duration(v)
+	return nil
+}
+
+// UnmarshalTOML reads a text in quotes only. The decoder would read a bare number as nanoseconds.
+func (d *Duration) UnmarshalTOML(raw []byte) error {
+	var value struct{ V string }
+	if err := toml.Unmarshal(append([]byte("V = "), raw...), &value); err != nil {
+		return unstable.NewParserError(raw, "want a time with its unit, in quotes, such as \"30s\"")
+	}
+	if err := d.UnmarshalText([]byte(value.V)); err != nil {
+		return unstable.NewParserError(raw, "%v", err)
+	}
 	return nil
 }
 
@@ -342,7 +358,7 @@ var typeWords = map[string]string{
 // decodeTOML reads TOML strictly: an unknown key, a wrong type or a repeated key is
 // an error that shows the line.
 func (c *Config) decodeTOML(file string, text []byte) error {
-	err := toml.NewDecoder(strings.NewReader(string(text))).DisallowUnknownFields().Decode(c)
+	err := toml.NewDecoder(strings.NewReader(string(text))).DisallowUnknownFields().EnableUnmarshalerInterface().Decode(c)
 	var strict *toml.StrictMissingError
 	var wrong *toml.DecodeError
 	switch {

@@ -65,6 +65,10 @@ func TestConfigRefuses(t *testing.T) {
 		"a wrong environment value":       {environ: []string{"GAZETTEER_CRAWLER_WORKERS=x"}, want: []string{"GAZETTEER_CRAWLER_WORKERS", "whole number"}},
 		"an unknown setting":              {settings: []string{"crawler.worker=1"}, want: []string{"crawler.worker", "unknown key"}},
 		"a setting without a value":       {settings: []string{"listen"}, want: []string{"KEY=VALUE"}},
+		"a time without a unit":           {file: "[crawler]\n\ntimeout = 10\n", want: []string{":3:11:", "with its unit, in quotes", "timeout = 10"}},
+		"a time in quotes without one":    {file: "shutdown_grace = \"10\"\n", want: []string{":1:18:", `"10" is not a duration such as "10s"`}},
+		"a negative interval":             {file: "[crawler]\nhost_interval = \"-1s\"\n", want: []string{":2:17:", "want 0s or more"}},
+		"a negative time as a setting":    {settings: []string{"relay.keep=-1h"}, want: []string{"relay.keep", "want 0s or more"}},
 		"a table as a setting":            {settings: []string{"crawler=1"}, want: []string{"table"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -166,8 +166,8 @@ func isLink(path string) error {
 }
 
 // CheckDir refuses a directory that is unsafe for private files; the error says what to do. The
-// directory, its subdirectories and its keys must be writable by their owner only, and no other
-// user may be able to replace it in its parent. When root runs the program, the directory must
+// directory and its subdirectories must be writable by their owner only, its keys readable by nobody
+// else, and no other user may be able to replace it in its parent. When root runs the program, the directory must
 // belong to root: its owner could not open the new files. Symbolic links, pipes and devices inside
 // are refused: a link could redirect a file, and opening a pipe can block. A missing directory is
 // fine; dir itself may be a link.
@@ -192,7 +192,8 @@ func CheckDir(dir string) error {
 	if err := checkParent(root); err != nil {
 		return err
 	}
-	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+	var readable []string // keys
+	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist): // removed meanwhile
 			return nil
@@ -210,10 +211,17 @@ func CheckDir(dir string) error {
 			if err != nil {
 				return err
 			}
+			if !entry.IsDir() && info.Mode().Perm()&0o044 != 0 {
+				readable = append(readable, path)
+			}
 			return checkMode(path, info)
 		}
 		return nil
 	})
+	if err == nil && len(readable) > 0 {
+		err = fmt.Errorf("private keys are readable by users other than their owner: run chmod 600 %s, and replace the keys if somebody may have read them", strings.Join(readable, " "))
+	}
+	return err
 }
 
 func checkOwner(path string, info fs.FileInfo) error {

@@ -108,6 +108,31 @@ func TestWritableParent(t *testing.T) {
 	}
 }
 
+// TestReadableKeys checks that keys which others may read are refused, all of them in one message.
+func TestReadableKeys(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	if err := os.Mkdir(dir, DirMode); err != nil {
+		t.Fatal(err)
+	}
+	for name, mode := range map[string]os.FileMode{"a.key": 0o644, "b.key": 0o640, "c.key": 0o600, "store.bolt": 0o644} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := "run chmod 600 " + dir + "/a.key " + dir + "/b.key, "
+	if err := CheckDir(dir); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %q", err, want)
+	}
+	for _, name := range []string{"a.key", "b.key"} {
+		if err := os.Chmod(filepath.Join(dir, name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := CheckDir(dir); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestForeignDirectory checks that root refuses a directory of another user, who could not read what
 // root makes there. Nobody else can make such a directory, or needs the check.
 func TestForeignDirectory(t *testing.T) {

@@ -98,8 +98,8 @@ func (h *Server) openLog(ctx context.Context) (*audit.Log, error) {
 	// stored, an interrupted first start may have left a key without a log.
 	signed := (fileExists(path) || fileExists(h.checkpointCopy)) && h.Store.Head().Seq > 0
 	if !fileExists(dir) && (signed || len(known) > 0) {
-		return nil, &exit.Error{Code: exit.Data, Err: fmt.Errorf("%s is gone, and it was signed: restore any copy of the directory and of %s, with the newest checkpoint of the log that you can find; "+
-			"if there is none, begin another log: move %s away, set registry.log_origin to a new name, such as %q, and publish its key", dir, path, path, c.DIDHost+"/log-2")}
+		return nil, exit.Dataf("%s is gone, and it was signed: restore any copy of the directory and of %s, with the newest checkpoint of the log that you can find; "+
+			"if there is none, begin another log: %s", dir, path, h.remedyAnotherLog())
 	}
 	if !fileExists(path) && !c.AcceptLogKey {
 		switch hasLeaves, err := audit.HasLeaves(dir); {
@@ -151,12 +151,27 @@ func checkStoreFiles(dir string) error {
 }
 
 // explainLogError adds the operator's next step to the error of a log that has lost entries.
-func explainLogError(err error) error {
+func (h *Server) explainLogError(err error) error {
 	if !errors.Is(err, audit.ErrFork) {
 		return err
 	}
-	return fmt.Errorf("%w; to accept the loss of records of the store, set registry.accept_log_loss = true; "+
-		"to begin another log, move log and log.key of the data directory (and the checkpoint beside it, or registry.checkpoint_copy) away and set registry.log_origin to a new name", err)
+	var accept string
+	if fork, ok := errors.AsType[*audit.ForkError](err); ok && fork.LossOfRecords {
+		accept = "to accept the loss of records of the store, set registry.accept_log_loss = true; "
+	}
+	return fmt.Errorf("%w; %sto begin another log, %s", err, accept, h.remedyAnotherLog())
+}
+
+// remedyAnotherLog is how an operator begins another log. It names the files that would keep it from
+// beginning.
+func (h *Server) remedyAnotherLog() string {
+	var files []string
+	for _, file := range []string{filepath.Join(h.Config.DataDir, "log"), filepath.Join(h.Config.DataDir, "log.key"), h.checkpointCopy} {
+		if fileExists(file) {
+			files = append(files, file)
+		}
+	}
+	return fmt.Sprintf("move %s away, set registry.log_origin to a new name, such as %q, and publish the new key", strings.Join(files, " and "), h.Config.Registry.DIDHost+"/log-2")
 }
 
 // openWitness opens the witness of other registries' checkpoints. Its key exists from the first

@@ -3,19 +3,37 @@ package server
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"gazetteer/internal/config"
 	"gazetteer/registry/audit"
 )
 
 // The way out of a forked log is in one line with the reason.
 func TestForkedLogIsExplainedInOneLine(t *testing.T) {
-	err := explainLogError(fmt.Errorf("log data/log: %w", audit.ErrFork))
-	text := err.Error()
-	if !errors.Is(err, audit.ErrFork) || strings.Contains(text, "\n") || !strings.HasPrefix(text, "log data/log: ") ||
-		!strings.Contains(text, "; to accept the loss of records of the store, set registry.accept_log_loss = true;") {
-		t.Errorf("%q", text)
+	h := &Server{Config: config.Config{DataDir: t.TempDir(), Registry: config.RegistryConfig{DIDHost: "registry.example"}}}
+	h.checkpointCopy = filepath.Join(t.TempDir(), "copy")
+	for _, file := range []string{filepath.Join(h.Config.DataDir, "log.key"), h.checkpointCopy} {
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const accept = "; to accept the loss of records of the store, set registry.accept_log_loss = true; "
+	for _, lossOfRecords := range []bool{false, true} {
+		err := h.explainLogError(fmt.Errorf("log data/log: %w", &audit.ForkError{LossOfRecords: lossOfRecords}))
+		text := err.Error()
+		if !errors.Is(err, audit.ErrFork) || strings.Contains(text, "\n") || !strings.HasPrefix(text, "log data/log: ") {
+			t.Errorf("%q", text)
+		}
+		if strings.Contains(text, accept) != lossOfRecords {
+			t.Errorf("with a loss of records %t, the error advises to accept it, or not: %q", lossOfRecords, text)
+		}
+		if want := "move " + h.Config.DataDir + "/log.key and " + h.checkpointCopy + ` away, set registry.log_origin to a new name, such as "registry.example/log-2"`; !strings.Contains(text, want) {
+			t.Errorf("%q lacks %q", text, want)
+		}
 	}
 }
 

@@ -97,7 +97,7 @@ func (h *Server) startFollowers(ctx context.Context, group *errgroup.Group, foll
 	} {
 		group.Go(func() error {
 			if err := h.followThroughShortages(ctx, what, follow); err != nil {
-				return fmt.Errorf("follow the store into %s: %w", what, explainLogError(err))
+				return fmt.Errorf("follow the store into %s: %w", what, h.explainLogError(err))
 			}
 			return nil
 		})

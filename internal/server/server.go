@@ -121,7 +121,7 @@ func Open(ctx context.Context, c config.Config, e Environment, l *slog.Logger, o
 	openLog := func(s *boltstore.Store) (err error) {
 		h.Store = s
 		if h.audit, err = h.openLog(ctx); err != nil {
-			return fmt.Errorf("open the transparency log: %w", explainLogError(err))
+			return fmt.Errorf("open the transparency log: %w", h.explainLogError(err))
 		}
 		return nil
 	}

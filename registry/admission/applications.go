@@ -219,6 +219,10 @@ func (p *Policy) loadApplication(ctx context.Context, airID string) (Application
 	}
 	record, err := p.store.Get(ctx, store.PendingKey(airID))
 	if errors.Is(err, store.ErrNotFound) {
+		if _, err := p.store.Get(ctx, store.AgentKey(airID)); err == nil {
+			return Application{}, 0, &registry.Refusal{Kind: registry.ErrNotFound, Code: "application-unknown", Message: "no registration waits under " + airID + ": the agent is registered",
+				Help: "see /api/v1/agents/" + airID}
+		}
 		return Application{}, 0, &registry.Refusal{Kind: registry.ErrNotFound, Code: "application-unknown", Message: "no registration waits under " + airID,
 			Help: "it was approved, was never made, gave way to other networks in a full queue, or has run out: it waits for " + formatDays(registry.ApprovalPeriod)}
 	}

@@ -174,7 +174,7 @@ func (p *Policy) SetRegistrationPolicy(ctx context.Context, mode, note string) (
 	if err != nil {
 		return PolicyState{}, err
 	}
-	p.log.Info("registration is "+s.Mode, "set", mode)
+	p.log.Info("admission set", "mode", s.Mode)
 	return s, nil
 }
 

@@ -499,7 +499,7 @@ func (ad *Admission) settleByAction(ctx context.Context, report Report, outcome,
 func (ad *Admission) loadOpenReport(ctx context.Context, id string) (Report, uint64, error) {
 	report, seq, err := ad.loadReport(ctx, id)
 	if err == nil && !report.Settled.IsZero() {
-		err = &registry.Refusal{Kind: registry.ErrState, Code: "report-settled", Message: "the report was settled on " + registry.FormatSecond(report.Settled), Got: report.Outcome, Help: "a suspended agent can be restored"}
+		err = &registry.Refusal{Kind: registry.ErrState, Code: "report-settled", Message: "the report was settled on " + registry.FormatSecond(report.Settled) + ": " + report.Outcome, Help: "nothing was changed"}
 	}
 	return report, seq, err
 }

@@ -30,6 +30,9 @@ type ForkError struct {
 	Problem string
 	Remedy  string
 
+	// LossOfRecords is set if only records of the store are lost: Options.AcceptLoss then continues the log.
+	LossOfRecords bool
+
 	cause string // of a halt; "" where the log must be opened again
 }
 

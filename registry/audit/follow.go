@@ -235,7 +235,7 @@ func (l *Log) checkStore(ctx context.Context) error {
 // stopForLoss stops the log, unless the operator has accepted the loss.
 func (l *Log) stopForLoss(e LogEntry, what string) error {
 	if !l.acceptLoss {
-		return &ForkError{Problem: fmt.Sprintf("leaf %d is the record %s, and %s: an older copy of the store was put back", e.Index, e.Key, what),
+		return &ForkError{LossOfRecords: true, Problem: fmt.Sprintf("leaf %d is the record %s, and %s: an older copy of the store was put back", e.Index, e.Key, what),
 			Remedy: "put back a newer copy of the store; if there is none, accept the loss: the log then keeps the leaves of the lost records, and continues"}
 	}
 	l.state.Lost = l.state.Size

@@ -75,6 +75,9 @@ func TestRegistrationWaitsForApproval(t *testing.T) {
 	}
 	_, err = r.Approve(t.Context(), a.AirID)
 	refusal(t, err, "application-unknown")
+	if !strings.Contains(err.Error(), ": the agent is registered") {
+		t.Errorf("a second approval says %q", err)
+	}
 	if waiting, _, _ := r.Applications(t.Context(), "", 0); len(waiting) != 0 {
 		t.Errorf("still waiting: %+v", waiting)
 	}

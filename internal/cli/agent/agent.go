@@ -32,7 +32,7 @@ change; nothing secret is ever sent.
   gazetteer agent rotate                      replace its key
   gazetteer agent show                        show the known facts, with the evidence
 
-The verbs talk to the server that --server names, to the one of the data directory,
+The commands talk to the server that --server names, to the one of the data directory,
 or to the one on the configured address.`,
 		Args: cli.RequireVerb,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },

@@ -173,7 +173,7 @@ func (a *verbs) registerAgent(c *cobra.Command, server *cli.Client, k *keyring, 
 		return exit.Networkf("%s did not answer as Gazetteer would: %q is not the DID of %q", server.Base, made.DID, made.AirID)
 	}
 	if made.Status == registry.Pending {
-		return a.printApplication(k, made, raw)
+		return a.printApplication(ctx, server, k, made, raw)
 	}
 	keys, logged, err := a.completeRegistration(ctx, server, k, made)
 	if a.JSON {
@@ -284,7 +284,7 @@ func (a *verbs) adoptAgent(ctx context.Context, server *cli.Client, k *keyring, 
 }
 
 // printApplication describes a registration that waits for the operator.
-func (a *verbs) printApplication(k *keyring, made air.RegistrationAnswer, raw []byte) error {
+func (a *verbs) printApplication(ctx context.Context, server *cli.Client, k *keyring, made air.RegistrationAnswer, raw []byte) error {
 	err := k.annotateKeys(made.DID)
 	if err != nil {
 		err = fmt.Errorf("%w\nTo see the state of the registration: %s", err, a.formatAgentCommand(k, "show "+made.AirID))
@@ -294,6 +294,10 @@ func (a *verbs) printApplication(k *keyring, made air.RegistrationAnswer, raw []
 	}
 	a.PrintField("agent", made.AirID+"  "+made.Name)
 	a.PrintField("status", "waits for the approval of the registry's operator")
+	var state air.ApplicationAnswer
+	if _, err := server.GetJSON(ctx, cli.AgentPath(made.AirID, "/application"), &state); err == nil {
+		a.PrintField("note", state.Note)
+	}
 	a.PrintField("key", k.formatFiles())
 	a.PrintField("secret", made.AgentSecret)
 	if err != nil {

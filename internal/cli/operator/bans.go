@@ -93,7 +93,7 @@ func (a *verbs) bansCommand() *cobra.Command {
 				query.Set("kind", args[0])
 			}
 			items := func(list air.BanList) ([]admission.Ban, string) { return list.Bans, list.Next }
-			return showPages(c.Context(), a, operatorRoot+"/bans", query, items, a.printBans)
+			return showPages(c.Context(), a, operatorRoot+"/bans", query, items, nil, a.printBans)
 		},
 	}
 }
@@ -146,7 +146,7 @@ before you have seen it yourself.`,
 				query.Set("air_id", agent)
 			}
 			items := func(list air.ReportList) ([]admission.Report, string) { return list.Reports, list.Next }
-			return showPages(c.Context(), a, operatorRoot+"/reports", query, items, a.printReports)
+			return showPages(c.Context(), a, operatorRoot+"/reports", query, items, nil, a.printReports)
 		},
 	}
 	c.Flags().StringVar(&agent, "agent", "", "only about this agent (AIR ID)")

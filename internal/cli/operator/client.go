@@ -50,7 +50,7 @@ func operatorAgentPath(airID, below string) string {
 
 // showPages requests all pages of a list and prints its items: as JSON with --json, otherwise with
 // print. items returns those of one page, and where the next one begins.
-func showPages[L, T any](ctx context.Context, a *verbs, path string, query url.Values, items func(L) ([]T, string), print func([]T) error) error {
+func showPages[L, T any](ctx context.Context, a *verbs, path string, query url.Values, items func(L) ([]T, string), sort func([]T), print func([]T) error) error {
 	return a.withOperator(ctx, func(server *cli.Client) error {
 		all := []T{}
 		for next := "first"; next != ""; query.Set("after", next) {
@@ -61,6 +61,9 @@ func showPages[L, T any](ctx context.Context, a *verbs, path string, query url.V
 			var page []T
 			page, next = items(list)
 			all = append(all, page...)
+		}
+		if sort != nil {
+			sort(all)
 		}
 		if a.JSON {
 			return cli.WriteJSON(a.Out, all)

@@ -26,7 +26,7 @@ func (a *verbs) registryCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "registry",
 		Short: "Manage the registry: admission, block lists, reports, agents",
-		Long: `The verbs of the operator of a registry. They run on the registry's machine and
+		Long: `The commands of the operator of a registry. They run on the registry's machine and
 talk to the socket in the data directory, which only its owner can open.
 
   gazetteer registry                             the state, and what waits for you
@@ -80,12 +80,15 @@ func (a *verbs) printStatus(v air.RegistryStatus, problems []string) {
 	if v.Halted != nil {
 		a.PrintField("log", v.Halted.String())
 	}
+	if v.Halted == nil && v.Blocked != "" {
+		a.PrintField("log", "cannot sign at the moment, and tries again: "+v.Blocked)
+	}
 	a.PrintField("erasures", v.Unerased)
 	for _, w := range v.Witnesses {
 		a.PrintField("witness", formatFailingWitness(a.Environment.Now(), w))
 	}
 	for _, problem := range problems {
-		if v.Halted == nil || !strings.HasPrefix(problem, "sign: ") { // the line of the log says it
+		if v.Halted == nil && v.Blocked == "" || !strings.HasPrefix(problem, "sign: ") { // the line of the log says it
 			a.PrintField("problem", problem)
 		}
 	}
@@ -134,7 +137,11 @@ func (a *verbs) printAdmission(d admission.PolicyState) {
 	if !d.Since.IsZero() {
 		a.PrintField("set", cli.FormatAge(now, d.Since))
 	}
-	a.PrintField("note", d.Note)
+	note := d.Note
+	if note == "" && d.Mode != admission.ModeOpen {
+		note = "none: applicants see no address to write to; --note gives one"
+	}
+	a.PrintField("note", note)
 }
 
 func (a *verbs) admissionCommand() *cobra.Command {
@@ -146,7 +153,7 @@ func (a *verbs) admissionCommand() *cobra.Command {
 		Long: `Admission sets how new agents are admitted: open (at once), approval (after your
 review), or closed (not at all). It holds until you change it, also after a
 restart. Applicants that are not admitted at once see the note: put an address
-there. An open admission changes to approval by itself after a week in which no
+there. Without --note it stays as it is. An open admission changes to approval by itself after a week in which no
 operator used the registry.
 
   gazetteer registry admission approval --note "write to admin@registry.example"`,
@@ -156,16 +163,26 @@ operator used the registry.
 				a.printAdmission(d)
 				return nil
 			}
+			newNote := c.Flags().Changed("note")
 			if len(args) > 0 {
-				return showAnswer(c.Context(), a, http.MethodPut, operatorRoot+"/admission", map[string]string{"mode": args[0], "note": note}, show)
+				return a.withOperator(c.Context(), func(server *cli.Client) error {
+					if !newNote {
+						var v air.RegistryStatus
+						if _, err := server.GetJSON(c.Context(), operatorRoot, &v); err != nil {
+							return err
+						}
+						note = v.Admission.Note
+					}
+					return cli.ShowAnswer(c.Context(), a.App, server, http.MethodPut, operatorRoot+"/admission", map[string]string{"mode": args[0], "note": note}, nil, show)
+				})
 			}
-			if note != "" {
+			if newNote {
 				return exit.Usagef("--note needs a mode: gazetteer registry admission approval --note …")
 			}
 			return showAnswer(c.Context(), a, http.MethodGet, operatorRoot, nil, func(v air.RegistryStatus) error { return show(v.Admission) })
 		},
 	}
-	c.Flags().StringVar(&note, "note", "", "shown to applicants that are not admitted at once")
+	c.Flags().StringVar(&note, "note", "", "shown to applicants that are not admitted at once (default: as before)")
 	return c
 }
 
@@ -237,6 +254,11 @@ func (a *verbs) printSigning(v air.SigningState) error {
 	return nil
 }
 
+// sortApplications puts the oldest first; the server sorts by AIR ID.
+func sortApplications(all []air.ApplicationView) {
+	slices.SortStableFunc(all, func(v, w air.ApplicationView) int { return v.Asked.Compare(w.Asked) })
+}
+
 func (a *verbs) applicationsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "applications",
@@ -244,7 +266,7 @@ func (a *verbs) applicationsCommand() *cobra.Command {
 		Args:  cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			items := func(list air.ApplicationList) ([]air.ApplicationView, string) { return list.Applications, list.Next }
-			return showPages(c.Context(), a, operatorRoot+"/applications", url.Values{}, items, a.printApplications)
+			return showPages(c.Context(), a, operatorRoot+"/applications", url.Values{}, items, sortApplications, a.printApplications)
 		},
 	}
 }
@@ -252,12 +274,14 @@ func (a *verbs) applicationsCommand() *cobra.Command {
 // printApplications prints the registrations, the one that expires first at the top and the newest
 // next to the prompt.
 func (a *verbs) printApplications(all []air.ApplicationView) error {
-	slices.SortStableFunc(all, func(v, w air.ApplicationView) int { return v.Asked.Compare(w.Asked) })
 	now := a.Environment.Now()
 	for _, w := range all {
 		a.PrintField("agent", w.Agent.AirID+"  "+w.Agent.Name)
 		a.PrintField("says", w.Agent.Description)
+		a.PrintField("can", strings.Join(w.Agent.Capabilities, ", "))
 		a.PrintField("creator", formatCreator(w.Agent.Creator))
+		a.PrintField("docs", w.Agent.Transparency.DocumentationURL)
+		a.PrintField("code", w.Agent.Transparency.CodeRepository)
 		if w.Proof != "" {
 			a.PrintField("key", "proved by "+w.Proof)
 		} else {
@@ -275,11 +299,16 @@ func (a *verbs) printApplications(all []air.ApplicationView) error {
 
 func (a *verbs) approveCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "approve AIR-ID",
-		Short: "Admit a registration that waits",
-		Args:  airIDArgs(cli.ExactArgs(1, "the AIR ID of a registration")),
+		Use:   "approve AIR-ID…",
+		Short: "Admit registrations that wait",
+		Args:  airIDArgs(cli.MinArgs(1, "the AIR IDs of registrations")),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.changeAgent(c.Context(), operatorRoot+"/applications/"+url.PathEscape(args[0])+"/approve", nil)
+			for _, id := range args {
+				if err := a.changeAgent(c.Context(), operatorRoot+"/applications/"+url.PathEscape(id)+"/approve", nil); err != nil {
+					return err
+				}
+			}
+			return nil
 		},
 	}
 }

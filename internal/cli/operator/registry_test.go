@@ -21,6 +21,7 @@ func TestApplicationsOldestFirst(t *testing.T) {
 		v.Agent.Name, v.Asked = name, now.Add(-age)
 		list = append(list, v)
 	}
+	sortApplications(list)
 	if err := a.printApplications(list); err != nil {
 		t.Fatal(err)
 	}

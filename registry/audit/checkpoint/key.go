@@ -41,9 +41,19 @@ func OpenKey(path, name string) (*Key, error) {
 		return nil, fmt.Errorf("open key %s: %w", path, err)
 	}
 	if k.name != name {
-		return nil, fmt.Errorf("open key %s: it is the key of %s, not of %s: set registry.did_host and registry.log_origin as they were; or, while no agent is registered, move %s and the directory log beside it away, so that a new log begins", path, k.name, name, path)
+		return nil, &NameError{Path: path, Name: k.name, Want: name}
 	}
 	return k, nil
+}
+
+// A NameError is the error of a file with the key of another log.
+type NameError struct {
+	Path       string // of the file
+	Name, Want string // the name of its key, and the one that it must have
+}
+
+func (e *NameError) Error() string {
+	return fmt.Sprintf("open key %s: it is the key of %s, not of %s: set registry.did_host and registry.log_origin as they were; or, while no agent is registered, move %s and the directory log beside it away, so that a new log begins", e.Path, e.Name, e.Want, e.Path)
 }
 
 func newKeyFile(path, name string) ([]byte, error) {
