@@ -74,6 +74,12 @@ func NoArgs(c *cobra.Command, args []string) error {
 // verbElsewhere says which command does what an unknown one seems to be for.
 var verbElsewhere = map[string]string{
 	"agent list":         "gazetteer agents lists the agents of a registry",
+	"agent history":      "gazetteer agent export writes an agent with its history, and the page of the agent shows it",
+	"gazetteer submit":   "the page /submit of a server adds a host, for programs POST /api/v1/submissions; gazetteer crawl adds one to a server of your own",
+	"gazetteer recrawl":  "gazetteer crawler recrawl requests another visit of a host",
+	"gazetteer badge":    "the page of a host has its badge: /services/HOST",
+	"gazetteer withdraw": "gazetteer opt-out removes a host from a registry",
+	"gazetteer approve":  "gazetteer registry approve admits registrations that wait",
 	"gazetteer block":    "gazetteer crawler block stops the visits to a host",
 	"gazetteer unblock":  "gazetteer crawler unblock allows the visits to a host again",
 	"gazetteer blocked":  "gazetteer crawler blocked lists the blocked hosts",

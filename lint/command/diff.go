@@ -53,7 +53,7 @@ use, 3 something could not be read or compared.`,
 	f.StringVar(&d.format, "format", "text", "how to write the changes: text, json")
 	f.StringVar(&d.failOn, "fail-on", diff.Medium.String(), "the lowest severity at which the command fails: low, medium or high")
 	f.StringVar(&d.as, "as", "", "the kind of the documents, if it cannot be determined: "+document.ListKinds(document.RecognizableKinds(), "or"))
-	f.StringVar(&d.url, "url", "", "the assumed address of files and standard input, for relative endpoints")
+	f.StringVar(&d.url, "url", "", "the assumed address of files and standard input, for relative endpoints (default: that of the other version, if it was fetched)")
 	return c
 }
 
@@ -80,7 +80,7 @@ func (d *diffRun) runDiff(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	result, err := diff.Compare(a, b)
+	result, err := diff.Compare(shareAddress(a, b))
 	if err != nil {
 		return d.comparisonError(args, []diff.Input{a, b}, err)
 	}
@@ -91,6 +91,14 @@ func (d *diffRun) runDiff(ctx context.Context, args []string) error {
 		return exitSilently(ExitFindings)
 	}
 	return nil
+}
+
+// shareAddress gives a file without --url the address of the other version, if that was fetched: the
+// relative endpoints of both belong to one host then.
+func shareAddress(a, b diff.Input) (diff.Input, diff.Input) {
+	a.URL = cmp.Or(a.URL, b.URL)
+	b.URL = cmp.Or(b.URL, a.URL)
+	return a, b
 }
 
 // comparisonError returns the reason why two versions were not compared: the one that cannot be read,

@@ -7,7 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"gazetteer/document"
 	"gazetteer/document/diff"
+	"gazetteer/fetch"
 )
 
 const (
@@ -80,5 +82,26 @@ func TestDiffShowsNoControlCharacters(t *testing.T) {
 	_, out, _ := run(t, b, nil, "diff", writeDocument(t, "a.json", oldDocument), "-")
 	if strings.Contains(out, "\x1b") || !strings.Contains(out, `\u{1b}`) {
 		t.Errorf("%q", out)
+	}
+}
+
+// TestDiffWithPublishedVersion checks that the relative endpoints of a file belong to the host of the
+// published version that it is compared with, on either side.
+func TestDiffWithPublishedVersion(t *testing.T) {
+	published := stub{answers: []fetch.Answer{answer(document.AI, "https://shop.example/.well-known/ai", fetch.OK, oldDocument)}}
+	file := writeDocument(t, "ai.json", oldDocument)
+	moved := writeDocument(t, "moved.json", strings.Replace(oldDocument, `"/tea"`, `"https://evil.example/tea"`, 1))
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"shop.example", file}, "no change that callers notice"},
+		{[]string{file, "shop.example"}, "no change that callers notice"},
+		{[]string{"shop.example", moved}, "endpoint-host-changed"},
+		{[]string{"--url", "https://other.example/ai", "shop.example", file}, "endpoint-host-changed"},
+	} {
+		if _, out, complaints := run(t, "", published, append([]string{"diff"}, c.args...)...); !strings.Contains(out, c.want) {
+			t.Errorf("diff %v: want %q in\n%s%s", c.args, c.want, out, complaints)
+		}
 	}
 }

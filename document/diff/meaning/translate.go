@@ -56,6 +56,9 @@ func foreignVerb(text string) (verb, rest string) {
 	if verb = foreignVerbs[strings.ToLower(first)]; verb != "" {
 		return verb, rest
 	}
+	if verb, rest := germanInfinitive(text); verb != "" {
+		return verb, rest
+	}
 	end, length := 0, 0
 	for stem, v := range finalVerbs {
 		if at := strings.LastIndex(text, stem); at >= 0 && (at+len(stem) > end || at+len(stem) == end && len(stem) > length) {
@@ -67,6 +70,20 @@ func foreignVerb(text string) (verb, rest string) {
 		return "", text
 	}
 	return verb, rest
+}
+
+// germanInfinitive returns the English verb of a title such as "Buchung stornieren", and the text
+// without it; "" if there is none. Its noun, here a booking, can look like a verb. A German noun
+// begins with an uppercase letter.
+func germanInfinitive(text string) (verb, rest string) {
+	title, more, _ := strings.Cut(strings.TrimSpace(text), ". ")
+	title = strings.TrimRight(title, ".")
+	space := strings.LastIndexByte(title, ' ')
+	last := title[space+1:]
+	if space < 0 || !strings.HasSuffix(last, "en") && !strings.HasSuffix(last, "ern") || foreignVerbs[last] == "" {
+		return "", text
+	}
+	return foreignVerbs[last], strings.TrimSpace(title[:space] + ". " + more)
 }
 
 // verbLast are the languages whose sentences end with the verb; their nouns can look like verbs.
