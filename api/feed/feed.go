@@ -5,6 +5,7 @@ package feed
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"net/url"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"gazetteer/changefeed"
 	"gazetteer/document/diff"
 	"gazetteer/fetch"
+	"gazetteer/protocol/did"
 	"gazetteer/store"
 )
 
@@ -98,6 +100,11 @@ func readChangeFilter(values url.Values) (changefeed.Filter, error) {
 			return f, err
 		}
 		f.Hosts = append(f.Hosts, name)
+	}
+	for _, agent := range values["agent"] {
+		if did.CheckAirID(agent) != nil {
+			return f, route.NewProblem(route.BadParameter, fmt.Sprintf("agent: %.60q is not an AIR ID", agent), "an AIR ID looks like AIR-7G3K-M9JQ-X2PT; GET /api/v1/resolve finds that of a handle or a DID").WithLocation(route.Location{Parameter: "agent"})
+		}
 	}
 	f.Severity, _ = diff.ParseSeverity(values.Get("severity"))
 	return f, nil

@@ -227,6 +227,7 @@ func TestRefusals(t *testing.T) {
 		"severity=grave":                    "severity",
 		"kind=service-exploded":             "kind",
 		"limit=101":                         "limit",
+		"agent=concierge":                   "agent",
 		"colour=red":                        "colour",
 		strings.Repeat("verb=BOOK&", 51) + "limit=1": "verb",
 	} {

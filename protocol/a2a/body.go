@@ -1,6 +1,7 @@
 package a2a
 
 import (
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -30,8 +31,22 @@ type Body interface {
 
 // Money is an amount in the smallest unit of its currency (§4.3.1).
 type Money struct {
-	AmountCents uint64
-	Currency    string // three capital letters, ISO 4217
+	AmountCents uint64 `json:"amount_cents"`
+	Currency    string `json:"currency"` // three capital letters, ISO 4217
+}
+
+// UnmarshalJSON also reads threads that were stored with the name AmountCents.
+func (m *Money) UnmarshalJSON(text []byte) error {
+	var in struct {
+		AmountCents uint64 `json:"amount_cents"`
+		Stored      uint64 `json:"AmountCents"`
+		Currency    string `json:"currency"`
+	}
+	if err := json.Unmarshal(text, &in); err != nil {
+		return err
+	}
+	*m = Money{AmountCents: max(in.AmountCents, in.Stored), Currency: in.Currency}
+	return nil
 }
 
 // String returns the amount in minor units and the currency: "1000 USD minor".

@@ -1,6 +1,7 @@
 package a2a_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -125,5 +126,16 @@ func TestThreadsAreValues(t *testing.T) {
 	}
 	if len(thread.Superseded) != 100 || thread.Superseded[99].ID != "148" || thread.Superseded[0].ID != "49" {
 		t.Errorf("%d superseded, from %s", len(thread.Superseded), thread.Superseded[0].ID)
+	}
+}
+
+// Threads in mailboxes were stored with the name AmountCents.
+func TestMoneyReadsEarlierName(t *testing.T) {
+	want := usd(750)
+	for _, text := range []string{`{"amount_cents":750,"currency":"USD"}`, `{"AmountCents":750,"Currency":"USD"}`} {
+		var got a2a.Money
+		if err := json.Unmarshal([]byte(text), &got); err != nil || got != want {
+			t.Errorf("%s: %v, %v", text, got, err)
+		}
 	}
 }

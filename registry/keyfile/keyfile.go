@@ -1,6 +1,7 @@
 // Package keyfile stores the private key of an agent in a file that only its owner can read, in the
 // format of OpenSSH, plain or encrypted with a passphrase, so that ssh-keygen reads it and changes
-// its passphrase (ssh-keygen -p).
+// its passphrase (ssh-keygen -p). It also reads a plain key in PKCS #8, as openssl writes it, and
+// keeps that format when it changes the file.
 //
 // Begin with [Create] and [Read]. After the key the file has lines of the form "name: value" that
 // are not secret, such as the DID of the agent. ssh-keygen ignores them, and removes them when it
@@ -44,7 +45,8 @@ var (
 )
 
 const (
-	blockType = "OPENSSH PRIVATE KEY"
+	blockType      = "OPENSSH PRIVATE KEY"
+	pkcs8BlockType = "PRIVATE KEY" // RFC 7468 §10
 	// maxSize bounds a key file; one of this program has some 600 bytes.
 	maxSize = 16 << 10
 	// maxRounds is the largest number of rounds of key derivation, which bounds the work for one
@@ -128,11 +130,19 @@ func Open(path string) (File, error) {
 	}
 	damaged := func(why string) (File, error) { return File{}, fmt.Errorf("%s: %w: %s", path, ErrDamaged, why) }
 	block, rest := pem.Decode(text)
-	if block == nil || block.Type != blockType || !bytes.HasPrefix(text, []byte("-----BEGIN ")) {
-		return damaged("it does not begin with -----BEGIN " + blockType + "-----, or its end is missing")
+	if block == nil || block.Type != blockType && block.Type != pkcs8BlockType || !bytes.HasPrefix(text, []byte("-----BEGIN ")) {
+		return damaged("it does not begin with -----BEGIN " + blockType + "----- or -----BEGIN " + pkcs8BlockType + "-----, or its end is missing")
 	}
 	f := File{Notes: Attributes{}, block: block}
-	if f.Public, f.Encrypted, err = parseHeader(block.Bytes); err != nil {
+	if block.Type == pkcs8BlockType {
+		var key ed25519.PrivateKey
+		if key, err = parsePKCS8(block.Bytes); err == nil {
+			f.Public, _ = key.Public().(ed25519.PublicKey)
+		}
+	} else {
+		f.Public, f.Encrypted, err = parseHeader(block.Bytes)
+	}
+	if err != nil {
 		return damaged(err.Error())
 	}
 	for line := range strings.Lines(string(rest)) {
@@ -168,6 +178,19 @@ func readPrivate(path string) ([]byte, error) {
 		return nil, fmt.Errorf("read a key file: %w", err)
 	}
 	return text, nil
+}
+
+// parsePKCS8 reads a plain key in PKCS #8 (RFC 8410 §7).
+func parsePKCS8(b []byte) (ed25519.PrivateKey, error) {
+	raw, err := x509.ParsePKCS8PrivateKey(b)
+	if err != nil {
+		return nil, errors.New("its key cannot be read")
+	}
+	key, ok := raw.(ed25519.PrivateKey)
+	if !ok {
+		return nil, errors.New("its key is not an Ed25519 key")
+	}
+	return key, nil
 }
 
 // parseHeader reads the open part of a key (OpenSSH PROTOCOL.key).
@@ -213,6 +236,13 @@ func parseHeader(b []byte) (public ed25519.PublicKey, encrypted bool, err error)
 // Private returns the private key; a plain file needs no passphrase. The error matches
 // [ErrPassphrase] or [ErrDamaged].
 func (f File) Private(passphrase []byte) (ed25519.PrivateKey, error) {
+	if f.block.Type == pkcs8BlockType {
+		key, err := parsePKCS8(f.block.Bytes)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+		}
+		return key, nil
+	}
 	var raw any
 	var err error
 	text := pem.EncodeToMemory(f.block)

@@ -6,6 +6,7 @@ import (
 	"crypto/ed25519"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/x509"
 	"encoding/pem"
 	"errors"
 	"io/fs"
@@ -232,6 +233,40 @@ func TestDamagedFileIsRefused(t *testing.T) {
 	try(bytes.Repeat([]byte("a"), 17<<10), "too large")
 	if refused != before+2 {
 		t.Error("text before the key, or a large file, is taken")
+	}
+}
+
+// openssl writes PKCS #8, and reads nothing else: the file keeps that format when its notes change.
+func TestKeyOfOpenSSLIsReadAndKeepsItsFormat(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "agent.pem")
+	key := newKey(t)
+	text, err := x509.MarshalPKCS8PrivateKey(key)
+	must(t, err)
+	must(t, os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: text}), 0o600))
+	must(t, keyfile.Annotate(path, keyfile.Attributes{"agent": "did:wba:a.test:agents:AIR-0000-0000-0000"}))
+	f, err := keyfile.Open(path)
+	must(t, err)
+	if f.Encrypted || !f.Public.Equal(key.Public()) || f.Notes["agent"] == "" {
+		t.Errorf("got %+v", f)
+	}
+	got, err := keyfile.Read(path, nil)
+	must(t, err)
+	if !got.Equal(key) {
+		t.Error("another key came back")
+	}
+	whole, err := os.ReadFile(path)
+	must(t, err)
+	if !bytes.Equal(decoded(t, whole), text) || !bytes.HasPrefix(whole, []byte("-----BEGIN PRIVATE KEY-----\n")) {
+		t.Errorf("the file has another format now:\n%s", whole)
+	}
+
+	other, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	must(t, err)
+	text, err = x509.MarshalPKCS8PrivateKey(other)
+	must(t, err)
+	must(t, os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: text}), 0o600))
+	if _, err := keyfile.Open(path); !errors.Is(err, keyfile.ErrDamaged) || !strings.Contains(err.Error(), "not an Ed25519 key") {
+		t.Errorf("a key of another kind: %v", err)
 	}
 }
 

@@ -40,6 +40,11 @@ Compare the key with one from another source.`,
 			if out == "" {
 				return exit.Usagef("proof needs --out, the name that the three files begin with")
 			}
+			for _, ending := range proofEndings {
+				if _, err := os.Lstat(out + ending); err == nil {
+					return exit.Usagef("%s exists: choose another name for the three files, such as --out %s-proof", out+ending, cli.QuoteForShell(out))
+				}
+			}
 			return a.WithServer(c.Context(), cli.Registry, func(server *cli.Client) error { return a.fetchProof(c.Context(), server, k, out, args) })
 		},
 	}
@@ -94,16 +99,16 @@ func (a *verbs) fetchProof(ctx context.Context, server *cli.Client, k *keyring, 
 	return nil
 }
 
+// proofEndings are the endings of the three files of a proof.
+var proofEndings = [...]string{".leaf", ".proof", ".key"}
+
 // writeProof writes all three files of a proof, or none.
 func writeProof(out string, leaf, proof, key []byte) error {
 	var written []string
-	for _, f := range []struct {
-		ending string
-		text   []byte
-	}{{".leaf", leaf}, {".proof", proof}, {".key", key}} {
-		name := out + f.ending
+	for i, text := range [...][]byte{leaf, proof, key} {
+		name := out + proofEndings[i]
 		err := cli.WriteNewFile(name, 0o644, func(w io.Writer) error {
-			if _, err := w.Write(f.text); err != nil {
+			if _, err := w.Write(text); err != nil {
 				return &exit.Error{Code: exit.Data, Err: fmt.Errorf("write %s: %w", name, err)}
 			}
 			return nil

@@ -3,6 +3,7 @@ package altar
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gazetteer/api"
+	"gazetteer/fetch"
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
 	"gazetteer/internal/nearest"
@@ -22,10 +24,10 @@ import (
 
 func (v *verbs) proposeCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "propose HOST|WORDS",
-		Short: "Make contracts from the documents of a host, or from the results of a search",
-		Long: `Propose makes a contract for each operation that a crawled host publishes and that can be
-called over HTTPS; with words in place of a host, for the first five operations that a search
+		Use:   "propose HOST…|WORDS",
+		Short: "Make contracts from the documents of hosts, or from the results of a search",
+		Long: `Propose makes a contract for each operation that the crawled hosts publish and that can be
+called over HTTPS; with words in place of hosts, for the first five operations that a search
 finds. It prints why an operation gets none. Nobody can call a contract before you approve it.
 
   gazetteer contracts propose api.example.com
@@ -38,24 +40,28 @@ finds. It prints why an operation gets none. Nobody can call a contract before y
 }
 
 func (v *verbs) proposeCall(ctx context.Context, server *cli.Client, args []string) error {
-	wanted := []api.ProposalBody{{Host: args[0]}}
-	if len(args) > 1 || !strings.Contains(args[0], ".") {
+	var wanted []api.ProposalBody
+	for _, host := range args {
+		wanted = append(wanted, api.ProposalBody{Host: host})
+	}
+	if slices.ContainsFunc(args, func(arg string) bool { return !isHostName(arg) }) {
 		var err error
 		if wanted, err = searchOperations(ctx, server, strings.Join(args, " ")); err != nil {
 			return err
 		}
 	}
 	all := api.Proposals{Contracts: []toolhost.Contract{}, Skipped: map[string]string{}}
+	var failed error
 	for _, body := range wanted {
 		var list api.Proposals
-		if _, err := server.SendJSON(ctx, http.MethodPost, "/admin/altar/proposals", body, nil, &list); err != nil {
-			return err
+		if _, failed = server.SendJSON(ctx, http.MethodPost, "/admin/altar/proposals", body, nil, &list); failed != nil {
+			break // after printing the contracts that exist now
 		}
 		all.Contracts = append(all.Contracts, list.Contracts...)
 		maps.Copy(all.Skipped, list.Skipped)
 	}
 	if v.JSON {
-		return cli.WriteJSON(v.Out, all)
+		return errors.Join(cli.WriteJSON(v.Out, all), failed)
 	}
 	for _, c := range all.Contracts {
 		v.printContract(c)
@@ -66,7 +72,13 @@ func (v *verbs) proposeCall(ctx context.Context, server *cli.Client, args []stri
 	if len(all.Contracts) > 0 {
 		v.PrintNextSteps("Approve what may be called:", v.FormatCommand("contracts approve "+all.Contracts[0].Name))
 	}
-	return nil
+	return failed
+}
+
+// isHostName reports whether an argument is the name of a host and not a word of a search.
+func isHostName(arg string) bool {
+	_, err := fetch.CheckHost(arg)
+	return err == nil && strings.Contains(arg, ".")
 }
 
 // searchOperations returns the first operations of a search.

@@ -332,6 +332,9 @@ func (v *verbs) suggestTool(ctx context.Context, s *session, name string, failed
 		var list api.ContractList
 		if _, err := s.server.GetJSON(ctx, "/admin/altar/contracts", &list); err == nil {
 			for _, c := range list.Contracts {
+				if c.Name == name && c.State != toolhost.Approved {
+					return v.explainUnapproved(c)
+				}
 				names = append(names, c.Name)
 			}
 		}
@@ -340,6 +343,11 @@ func (v *verbs) suggestTool(ctx context.Context, s *session, name string, failed
 	names = slices.Compact(names)
 	failed.question = nearest.Question(name, names)
 	return failed
+}
+
+// explainUnapproved says which step a contract needs before it can be called.
+func (v *verbs) explainUnapproved(c toolhost.ContractStatus) error {
+	return exit.NotFoundf("the contract %s is %s: nobody can call it\n%s approves it", c.Name, c.State, v.FormatCommand("contracts approve "+c.Name))
 }
 
 // printCall prints the request of a call without its credentials.
@@ -454,7 +462,7 @@ func (s *session) buildParameters(ctx context.Context, name string, f *callFlags
 	for _, argument := range f.arguments {
 		key, text, found := strings.Cut(argument, "=")
 		if !found || key == "" {
-			return nil, exit.Usagef("--arg %s: want NAME=VALUE", argument)
+			return nil, exit.Usagef("--arg %s has no value: write --arg NAME=VALUE", cli.QuoteForShell(argument))
 		}
 		if values[key] != nil {
 			return nil, exit.Usagef("--arg %s is there twice", key)
@@ -488,7 +496,7 @@ func argumentValue(text, kind string) (json.RawMessage, error) {
 	if kind == "" {
 		return json.Marshal(text)
 	}
-	return nil, fmt.Errorf("%.60q is not %s: want it as JSON", text, withArticle(kind))
+	return nil, fmt.Errorf("%.60q is not %s", text, withArticle(kind))
 }
 
 // withArticle returns a type with its article: an integer, a number.

@@ -208,11 +208,15 @@ func (s *logSource) readVerifier(ctx context.Context) (note.Verifier, error) {
 
 // parseVerifier reads a public key, or the file that contains it.
 func parseVerifier(flag, text string) (note.Verifier, error) {
-	if content, err := os.ReadFile(text); err == nil {
-		text = string(content)
+	content, noFile := os.ReadFile(text)
+	if noFile != nil {
+		content = []byte(text)
 	}
-	v, err := checkpoint.NewVerifier(strings.TrimSpace(text))
-	if err != nil {
+	v, err := checkpoint.NewVerifier(strings.TrimSpace(string(content)))
+	switch {
+	case err != nil && noFile == nil: // its text can be that of a private key
+		return nil, exit.Usagef("%s: the file %s does not have the public key of a log or a witness, which is name+hash+base64", flag, format.Visible(text))
+	case err != nil:
 		return nil, exit.Usagef("%s: %v", flag, err)
 	}
 	return v, nil

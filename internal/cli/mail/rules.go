@@ -3,12 +3,15 @@ package mail
 import (
 	"cmp"
 	"context"
+	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"gazetteer/internal/cli"
+	"gazetteer/internal/exit"
 	"gazetteer/lint/format"
 	"gazetteer/protocol/a2a/a2ahttp"
 )
@@ -25,8 +28,9 @@ func (v *verbs) rulesCommand() *cobra.Command {
 		Use:   "rules",
 		Short: "Show or change the allowed senders of the inbox, and its wake-up address",
 		Long: `Rules shows the rules of the agent's inbox at its relay. A flag replaces its rule and keeps
-the others; an empty value removes it. Entries are DIDs, or hosts of DIDs. The block list
-comes first; if there is an allow list, nobody else may write.
+the others; an empty value removes it. Entries are DIDs, hosts of DIDs, or agents of the
+registry by handle or AIR ID. The block list comes first; if there is an allow list, nobody
+else may write.
 
   gazetteer inbox rules
   gazetteer inbox rules --block spam.example,did:wba:shop.example:agents:AIR-7F3K-M9JQ-X2PW
@@ -65,10 +69,14 @@ func (v *verbs) showRules(ctx context.Context, server *cli.Client, f *rulesFlags
 	}
 	if given("allow") || given("block") || given("wake") {
 		if given("allow") {
-			rules.Allow = f.allow
+			if rules.Allow, err = resolveSenders(ctx, server, f.allow); err != nil {
+				return err
+			}
 		}
 		if given("block") {
-			rules.Block = f.block
+			if rules.Block, err = resolveSenders(ctx, server, f.block); err != nil {
+				return err
+			}
 		}
 		if given("wake") {
 			rules.WakeURL = f.wake
@@ -79,6 +87,30 @@ func (v *verbs) showRules(ctx context.Context, server *cli.Client, f *rulesFlags
 		rules.Signed = v.Environment.Now()
 	}
 	return v.printRules(rules)
+}
+
+// resolveSenders returns the entries of a rule with the DID in place of a handle or an AIR ID. An entry
+// with a dot is a host, and localhost is the host of a registry on this machine.
+func resolveSenders(ctx context.Context, server *cli.Client, entries []string) ([]string, error) {
+	senders := make([]string, 0, len(entries))
+	for _, entry := range entries {
+		if strings.HasPrefix(entry, "did:") || strings.Contains(entry, ".") || entry == "localhost" {
+			senders = append(senders, entry)
+			continue
+		}
+		var found struct {
+			DID string `json:"did"`
+		}
+		_, err := server.GetJSON(ctx, "/api/v1/resolve?"+url.Values{"name": {entry}}.Encode(), &found)
+		if err != nil && !cli.IsRefusedWithStatus(err, http.StatusNotFound) && !cli.IsRefusedWithStatus(err, http.StatusBadRequest) {
+			return nil, err
+		}
+		if err != nil || found.DID == "" {
+			return nil, exit.NotFoundf("%.60q is no agent of this registry%s\nname a sender by its DID, its handle or its AIR ID, or by the host of its DID", entry, cli.SuggestAgents(ctx, server, entry))
+		}
+		senders = append(senders, found.DID)
+	}
+	return senders, nil
 }
 
 func (v *verbs) printRules(rules a2ahttp.InboxRules) error {

@@ -19,6 +19,7 @@ import (
 	"gazetteer/internal/exit"
 	"gazetteer/internal/wait"
 	"gazetteer/lint/format"
+	"gazetteer/protocol/did"
 )
 
 // changeFlags contains the flags of the command changes.
@@ -71,7 +72,7 @@ entries as they arrive, and reconnects by itself. Times are in UTC.
 	flags.StringArrayVar(&f.verbs, "verb", nil, "only changes of operations with this verb; may be repeated")
 	flags.StringArrayVar(&f.namespaces, "ns", nil, "only changes of services with this namespace; may be repeated")
 	flags.StringArrayVar(&f.rules, "rule", nil, "only documents that broke or repaired this rule, such as AI210; may be repeated")
-	flags.StringArrayVar(&f.agents, "agent", nil, "only changes of the agent with this AIR ID; may be repeated")
+	flags.StringArrayVar(&f.agents, "agent", nil, "only changes of the agent with this AIR ID, handle or DID; may be repeated")
 	flags.StringArrayVar(&f.kinds, "kind", nil, "only changes of this kind, such as service-gone; may be repeated")
 	flags.StringVar(&f.severity, "severity", "", "least severity: none, low, medium or high")
 	flags.StringVar(&f.since, "since", "", "only changes after this position: next of an earlier answer")
@@ -81,6 +82,10 @@ entries as they arrive, and reconnects by itself. Times are in UTC.
 }
 
 func (a *verbs) showChanges(ctx context.Context, c *cli.Client, f changeFlags) error {
+	var err error
+	if f.agents, err = a.findAirIDs(ctx, c, f.agents); err != nil {
+		return err
+	}
 	query := f.queryValues()
 	query.Set("limit", strconv.Itoa(f.limit))
 	var list feed.ChangeList
@@ -111,6 +116,29 @@ func (a *verbs) showChanges(ctx context.Context, c *cli.Client, f changeFlags) e
 		fmt.Fprintln(a.Out, "No changes.")
 	}
 	return nil
+}
+
+// findAirIDs returns the AIR IDs of agents that are named by AIR ID, handle or DID.
+func (a *verbs) findAirIDs(ctx context.Context, c *cli.Client, names []string) ([]string, error) {
+	ids := make([]string, 0, len(names))
+	for _, name := range names {
+		if did.CheckAirID(name) == nil { // also of an erased agent, which no longer resolves
+			ids = append(ids, name)
+			continue
+		}
+		var found struct {
+			AirID string `json:"air_id"`
+		}
+		_, err := c.GetJSON(ctx, "/api/v1/resolve?"+url.Values{"name": {name}}.Encode(), &found)
+		if err != nil {
+			return nil, a.ExplainUnknownAgent(ctx, c, name, err)
+		}
+		if found.AirID == "" {
+			return nil, exit.NotFoundf("%.60q is no agent of this registry", name)
+		}
+		ids = append(ids, found.AirID)
+	}
+	return ids, nil
 }
 
 // checkHostsKnown returns the error of the command show for the first of hosts that is not known.
