@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"gazetteer/internal/psl"
 	"gazetteer/protocol/httpsig"
 )
 
@@ -24,7 +25,8 @@ const (
 	wakeBackoff     = time.Minute
 	wakeBackoffMost = 6 * time.Hour
 	wakeFailures    = 20
-	wakeRunning     = 8      // requests at a time, one for each host
+	wakeRunning     = 64     // requests at a time, one for each host
+	wakeDomain      = 4      // of those, to the hosts below one registrable domain
 	wakeMost        = 10_000 // inboxes that wait for their wake-up, and hosts that are remembered
 )
 
@@ -46,6 +48,7 @@ type wakes struct {
 	pending map[string]pendingWake
 	hosts   map[string]*wakeHost
 	running int
+	domains map[string]int // running requests by registrable domain
 	closing bool
 	next    *time.Timer // of the next attempt, nil when none is planned
 	ctx     context.Context
@@ -55,6 +58,7 @@ type wakes struct {
 // pendingWake is the wake-up of one inbox.
 type pendingWake struct {
 	url    *url.URL
+	domain string    // registrable domain of its host
 	due    time.Time // not before
 	mail   bool      // mail has come since the last wake-up
 	number uint64    // of the newest mail
@@ -140,7 +144,7 @@ func (w *wakes) addPending(inbox, address string, number uint64) {
 	case known && number <= p.number: // loadPending found it in the queue, or newer mail was noted first
 		return
 	}
-	p.url, p.mail, p.number = u, true, number
+	p.url, p.domain, p.mail, p.number = u, psl.Domain(hostName(u)), true, number
 	w.pending[inbox] = p
 	if !known { // else its time is planned
 		w.startDue()
@@ -194,7 +198,7 @@ func (w *wakes) startDue() {
 		switch {
 		case !p.mail && !now.Before(p.due), host.givenUp():
 			delete(w.pending, inbox)
-		case host.busy || p.mail && w.running >= wakeRunning:
+		case host.busy || p.mail && (w.running >= wakeRunning || w.domains[p.domain] >= wakeDomain):
 			// the end of a request dispatches again
 		case at.After(now):
 			if left := at.Sub(now); wait < 0 || left < wait {
@@ -203,6 +207,7 @@ func (w *wakes) startDue() {
 		default:
 			host.busy = true
 			w.running++
+			w.domains[p.domain]++
 			p.mail, p.due = false, now.Add(wakeEvery)
 			w.pending[inbox] = p
 			w.posts.Go(func() { w.wakeOne(inbox, p) })
@@ -261,6 +266,9 @@ func (w *wakes) wakeOne(inbox string, p pendingWake) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.running--
+	if w.domains[p.domain]--; w.domains[p.domain] == 0 {
+		delete(w.domains, p.domain)
+	}
 	host.busy = false
 	if err != nil {
 		if host.givenUp() {

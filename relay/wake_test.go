@@ -280,6 +280,40 @@ func TestWakeUpsToDeadHosts(t *testing.T) {
 	})
 }
 
+// TestSlowHostsLeaveWakeUps checks that any number of slow hosts below one domain, which its owner makes
+// with one record, do not delay the wake-ups of others.
+func TestSlowHostsLeaveWakeUps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		urls := map[string]string{"bob": "https://bob.example/"}
+		n := &network{answers: map[string]func(*http.Request) (*http.Response, error){}}
+		for i := range 100 {
+			host := fmt.Sprintf("h%d.crowd.example", i)
+			urls[fmt.Sprint("inbox", i)] = "https://" + host + "/"
+			n.answers[host] = func(*http.Request) (*http.Response, error) {
+				time.Sleep(9 * time.Second)
+				return &http.Response{StatusCode: http.StatusNoContent, Body: http.NoBody}, nil
+			}
+		}
+		r := wakeRelay(t, n, urls)
+		for i := range 100 {
+			pushTo(t, r, fmt.Sprint("inbox", i))
+		}
+		synctest.Wait()
+		pushTo(t, r, "bob")
+		synctest.Wait()
+		if len(n.asked("bob.example")) != 1 {
+			t.Error("bob waits for the slow hosts")
+		}
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		for i := range 100 {
+			if host := fmt.Sprintf("h%d.crowd.example", i); len(n.asked(host)) != 1 {
+				t.Errorf("%s was asked %d times", host, len(n.asked(host)))
+			}
+		}
+	})
+}
+
 // TestWakeUpsFollowTheClock checks that the backoff of a host that fails is over by the relay's clock, and
 // that a clock which was ahead postpones no wake-up until that time.
 func TestWakeUpsFollowTheClock(t *testing.T) {
