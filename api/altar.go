@@ -85,7 +85,7 @@ func describeAltar(h huma.API, op *huma.Operation, row route.Route) {
 	case "destroy-session":
 		content = body(route.SchemaOf[altar.SessionDestroyed](h))
 	case "call-tool":
-		op.RequestBody = &huma.RequestBody{Required: true, Content: body(route.SchemaOf[altar.ToolCall](h))}
+		op.RequestBody = &huma.RequestBody{Required: true, Content: body(route.SchemaOf[ToolCallBody](h))}
 		failure = route.SchemaOf[altar.ToolResult](h)
 		content = body(failure)
 		content["text/event-stream"] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Description: "a StreamChunk an event, whose id is its chunk_id"}}
@@ -101,6 +101,17 @@ func describeAltar(h huma.API, op *huma.Operation, row route.Route) {
 		status:    {Description: description, Content: content},
 		"default": {Description: "An error of Altar (appendix A of its draft).", Content: body(failure)},
 	}
+}
+
+// ToolCallBody is the call of a tool as a client sends it. A ToolCall to a runtime has two more members,
+// which the host refuses from clients.
+type ToolCallBody struct {
+	Type         string          `json:"type,omitempty" doc:"ToolCall; may be absent"`
+	InvocationID string          `json:"invocation_id" doc:"an id of the client's choice, best a UUID: a repeated request with it gets the same result for five minutes"`
+	SessionID    string          `json:"session_id,omitempty" doc:"that of the address; may be absent"`
+	ToolName     string          `json:"tool_name" doc:"the name of a contract, or RUNTIME/NAME for one runtime"`
+	Parameters   json.RawMessage `json:"parameters" doc:"a JSON object with the parameters of the contract"`
+	Confirmation string          `json:"confirmation,omitempty" doc:"details.confirmation of the refusal of a call that cannot be undone"`
 }
 
 // altarOperatorRoutes declares how the operator runs the tool host.

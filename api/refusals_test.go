@@ -469,10 +469,13 @@ func TestClientLeaves(t *testing.T) {
 func TestRefusalNamesTheMeantAddress(t *testing.T) {
 	h := newTestServer(t, options{})
 	for request, want := range map[string]string{
-		"GET /api/v1/serach":   "did you mean /api/v1/search?",
-		"GET /api/v1/xyz":      "the routes are listed in /openapi.json",
-		"POST /api/v1/agents":  "it takes GET, HEAD and OPTIONS; POST belongs to /api/v1/agents/register",
-		"DELETE /api/v1/verbs": "it takes GET, HEAD and OPTIONS",
+		"GET /api/v1/serach":                           "did you mean /api/v1/search?",
+		"GET /api/v1/services/hotel.example/similiar":  "did you mean /api/v1/services/hotel.example/similar?",
+		"GET /api/v1/services/hotel.example/":          "did you mean /api/v1/services/hotel.example",
+		"GET /api/v1/services/hotel.example/documents": "did you mean /api/v1/services/hotel.example/documents/{kind}",
+		"GET /api/v1/xyz":                              "the routes are listed in /openapi.json",
+		"POST /api/v1/agents":                          "it takes GET, HEAD and OPTIONS; POST belongs to /api/v1/agents/register",
+		"DELETE /api/v1/verbs":                         "it takes GET, HEAD and OPTIONS",
 	} {
 		method, path, _ := strings.Cut(request, " ")
 		var p struct{ Help string }

@@ -29,7 +29,7 @@ func (a *Mux) answerNoRoute(c *gin.Context) {
 	help := "the routes are listed in /openapi.json"
 	if address := nearRoute(c.Request.URL); address != "" {
 		help = "did you mean " + address + "? " + help
-	} else if question := nearest.Question(c.Request.URL.Path, slices.Sorted(maps.Keys(a.Fixed))); question != "" {
+	} else if question := nearest.Question(c.Request.URL.EscapedPath(), append(slices.Sorted(maps.Keys(a.Fixed)), fillRoutes(c.Request.URL)...)); question != "" {
 		help = question + " " + help
 	}
 	a.sendError(c, NewProblem(problemNoRoute, "nothing is served at this address", help))
@@ -64,6 +64,27 @@ func nearRoute(u *url.URL) string {
 		return ""
 	}
 	return address
+}
+
+// fillRoutes returns the public routes with variable parts, each with the parts of an address in
+// their places: /api/v1/services/hotel.example/similar for /api/v1/services/hotel.example/similiar.
+func fillRoutes(u *url.URL) []string {
+	var filled []string
+	asked := strings.Split(u.EscapedPath(), "/")
+	for _, r := range Table {
+		if r.Operator || !strings.Contains(r.Path, "{") {
+			continue
+		}
+		parts := strings.Split(r.Path, "/")
+		for i, part := range parts {
+			if i < len(asked) && strings.HasPrefix(part, "{") && asked[i] != "" {
+				parts[i] = asked[i]
+			}
+		}
+		filled = append(filled, strings.Join(parts, "/"))
+	}
+	slices.Sort(filled)
+	return slices.Compact(filled)
 }
 
 // maxNearRoute is the longest address, in bytes, that is suggested.

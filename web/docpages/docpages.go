@@ -59,14 +59,17 @@ type operation struct {
 	Security                        []string
 	Request, Reply                  string
 	Status                          string
-	Cut                             bool // the reply is shortened
+	// ProblemType is the media type of the problems that are its errors. Refusal describes errors of
+	// another form, "" for problems.
+	ProblemType, Refusal string
+	Cut                  bool // the reply is shortened
 	// isRead reports whether anybody may send the request, and it changes nothing.
 	isRead bool
 }
 
 // Paragraphs returns the paragraphs of the text, and none if it only repeats the summary.
 func (o operation) Paragraphs() (out []template.HTML) {
-	if o.Text == o.Summary {
+	if strings.TrimSuffix(o.Text, ".") == o.Summary {
 		return nil
 	}
 	for paragraph := range strings.SplitSeq(o.Text, "\n\n") {
@@ -154,6 +157,9 @@ func (p *Pages) newOperation(api *huma.OpenAPI, method, path string, op *huma.Op
 			break
 		}
 	}
+	if r := op.Responses["default"]; r != nil {
+		o.ProblemType, o.Refusal = describeErrors(r)
+	}
 	for _, s := range op.Security {
 		for name := range s {
 			o.Security = append(o.Security, api.Components.SecuritySchemes[name].Description)
@@ -163,6 +169,16 @@ func (p *Pages) newOperation(api *huma.OpenAPI, method, path string, op *huma.Op
 	o.Reply, o.Cut = formatAnswer(e.Answer)
 	o.Request, o.isRead = e.Curl(p.base, method), method == http.MethodGet && !e.Signed && !e.Token
 	return o
+}
+
+// describeErrors returns the media type of errors that are problems, or the description of others.
+func describeErrors(r *huma.Response) (problemType, other string) {
+	for name, c := range r.Content {
+		if c.Schema != nil && strings.HasSuffix(c.Schema.Ref, "/Problem") {
+			return name, ""
+		}
+	}
+	return "", r.Description
 }
 
 // rankName puts the words of a search before its filters.
