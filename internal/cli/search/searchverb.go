@@ -37,7 +37,7 @@ type filterFlags map[string]*[]string
 // addTo declares one flag for each filter.
 func (f filterFlags) addTo(flags *pflag.FlagSet, filters []query.Filter) {
 	for _, row := range filters {
-		f[row.Key] = flags.StringArray(row.Key, nil, row.Doc+", for example "+row.Example)
+		f[row.Key] = flags.StringArray(row.Key, nil, row.Doc+" (example: "+row.Example+")")
 	}
 }
 
