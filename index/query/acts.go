@@ -93,6 +93,9 @@ func (r *Request) setActs(fields []string, weights []float32, from, to int, clau
 			if start == r.sought && r.Acts[n].Verb == "" && start > 0 && len(part) > 0 {
 				r.Acts[n].takeVerb(normalizeWord(part[0])) // an agent that books tables
 			}
+			if n > 0 && start > 0 && r.Acts[n].Verb == "" && ordersBareNoun(fields[start-1:end]) {
+				r.Acts[n].takeVerb(normalizeWord(part[0])) // "and order sushi"
+			}
 			if e := expressionAt(expressions, end-len(part)); e != nil {
 				r.Acts[n].readIdiom(e, part)
 			}

@@ -30,8 +30,12 @@ func numberClauses(words []string) []int {
 	for from := 0; from < len(words); {
 		to := endOfSegment(words, from)
 		start, is := findClauseStart(words[from:to])
-		if from == 0 && !is {
+		switch {
+		case is:
+		case from == 0:
 			is = english.Lookup(normalizeWord(words[0])).Verb // "mail her the receipt" follows, so "store the card" is one
+		case ordersBareNoun(words[from:to]):
+			is = true
 		}
 		if is && n > 0 && onlyForbids(words[from+start:to]) {
 			is = false // it is about the clause before it
@@ -66,8 +70,22 @@ func endOfSegment(words []string, from int) int {
 		if start, ok := skipToClause(words[i:]); ok && start < len(words)-i {
 			return i
 		}
+		if ordersBareNoun(words[i:]) && slices.ContainsFunc(words[from:i], func(w string) bool { return slices.Contains(articles, normalizeWord(w)) }) {
+			return i // "translate a menu and order sushi": as nouns, they would have an article, too
+		}
 	}
 	return len(words)
+}
+
+// ordersBareNoun reports whether words after a conjunction can be a verb that a service may do, though
+// more often a noun, and its object without an article: and order sushi.
+func ordersBareNoun(words []string) bool {
+	verb, object := slices.IndexFunc(words, func(w string) bool { return !slices.Contains(clauseJoiners, normalizeWord(w)) }), 0
+	if object = verb + 1; verb < 1 || object >= len(words) {
+		return false
+	}
+	first, next := english.Lookup(normalizeWord(words[verb])), english.Lookup(normalizeWord(words[object]))
+	return first.Verb && effect.Of(normalizeWord(words[verb])) != 0 && (!next.Verb || next.NounCount >= next.VerbCount)
 }
 
 // asksQuestion reports whether words begin like a question: what is it about, is the author angry.

@@ -87,6 +87,7 @@ func TestRequestParsing(t *testing.T) {
 	for text, last := range map[string][]string{ // what the last goal looks for besides its own words
 		"find a poster of whales, print it":         {"poster", "whales"},
 		"list the ferries of May, and book the one": {"ferries"},
+		"call a plumber and order soup":             {"soup"}, // a noun would have an article, too
 	} {
 		goals := ParseRequest(a, text).Clauses()
 		if len(goals) != 2 {
@@ -100,6 +101,11 @@ func TestRequestParsing(t *testing.T) {
 		}
 		if verb := goals[0].Act.Verb; weightOf(goals[1], verb) != 0 {
 			t.Errorf("%s: the last goal looks for %s", text, verb)
+		}
+	}
+	for _, text := range []string{"show orders and returns", "find a time and place", "delete my name and address", "compare prices and order times"} {
+		if goals := ParseRequest(a, text).Clauses(); len(goals) > 1 {
+			t.Errorf("%s: the goals are %+v", text, goals)
 		}
 	}
 	for text, shows := range map[string]bool{"status of my kayak order": true, "kayak order for my sister": false, "violin prices of the season": true} {
