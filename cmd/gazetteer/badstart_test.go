@@ -29,7 +29,7 @@ func TestRefusedStartLeavesNoFile(t *testing.T) {
 		{"metrics_listen=9464"}, {"metrics_listen=" + inUse.Addr().String()}, {"admin_listen=192.0.2.1:9465"}, {"admin_listen=" + inUse.Addr().String()},
 		{"store.compact_hour=24"}, {"changes.keep=1"}, {"shutdown_grace=-1s"}, {"api.trusted_proxies=all"},
 		{"crawler.seeds=127.0.0.1"}, {"crawler.block_list_file=" + missing}, {"crawler.block_list_file=" + words}, {"crawler.denied_addresses=all"}, {"crawler.own_addresses=ours"},
-		{"crawler.nat64_prefixes=none"}, {"crawler.network_limits=slow"}, {"crawler.formats=html"},
+		{"crawler.nat64_prefixes=none"}, {"crawler.network_limits=slow"}, {"crawler.formats=html"}, {"crawler.rate=nan"}, {"crawler.rate=inf"},
 		{"search.vector_file=" + missing}, {"search.vector_file=" + words},
 		{"registry.did_host=registry example"}, {"registry.did_host=registry.example:99999"}, {"registry.did_host="}, {"registry.admission=none"},
 		{"registry.remote_registries=agents.example"}, {"registry.remote_registries=agents.example=https://"}, {"registry.remote_registries=agents/example=https://registry.example"},

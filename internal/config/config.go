@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net"
 	"net/netip"
 	"net/url"
@@ -419,7 +420,7 @@ func (c *Config) validate() error {
 		return exit.Usagef("crawler.workers %d: want 1 to 10000", c.Crawler.Workers)
 	case c.Crawler.HostConcurrency < 1 || c.Crawler.DomainConcurrency < 1 || c.Crawler.AddressConcurrency < 1:
 		return exit.Usagef("crawler.host_concurrency, crawler.domain_concurrency and crawler.address_concurrency: want 1 or more")
-	case c.Crawler.Rate <= 0:
+	case !(c.Crawler.Rate > 0) || math.IsInf(c.Crawler.Rate, 1): // TOML has nan and inf
 		return exit.Usagef("crawler.rate %v: want more than 0 visits a second; to fetch nothing set crawler.enabled = false", c.Crawler.Rate)
 	case c.Crawler.Timeout <= 0:
 		return exit.Usagef("crawler.timeout: want more than 0")
