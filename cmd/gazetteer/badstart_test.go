@@ -63,7 +63,24 @@ func TestRefusedStartLeavesNoFile(t *testing.T) {
 			if left := listTree(t, dir); len(left) > 0 {
 				t.Errorf("the refused start left %v", left)
 			}
+			if !strings.Contains(settings[0], inUse.Addr().String()) {
+				checkRefusal(t, dir, key, append(args, "serve", "--check"))
+			}
 		})
+	}
+}
+
+// checkRefusal checks that serve --check refuses a configuration as the start does, and leaves no file.
+func checkRefusal(t *testing.T, dir, key string, args []string) {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), os.Args[0], args...)
+	command.Args[0], command.Dir = "gazetteer", dir
+	out, err := command.CombinedOutput()
+	if code := command.ProcessState.ExitCode(); code != 2 || !strings.Contains(string(out), key) {
+		t.Errorf("serve --check: exit code %d: %v\n%s\nwant 2, and %s", code, err, out, key)
+	}
+	if left := listTree(t, dir); len(left) > 0 {
+		t.Errorf("serve --check left %v", left)
 	}
 }
 

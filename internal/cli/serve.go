@@ -13,6 +13,7 @@ import (
 	"gazetteer/internal/config"
 	"gazetteer/internal/exit"
 	"gazetteer/internal/server"
+	"gazetteer/lint/format"
 	"gazetteer/store"
 	"gazetteer/store/boltfile"
 )
@@ -20,14 +21,19 @@ import (
 // ServeCommand returns the command serve.
 func (a *App) ServeCommand() *cobra.Command {
 	var listen string
-	var noCrawl bool
+	var noCrawl, check bool
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Crawl on schedule, index, and serve the API and the pages",
 		Long: `Serve opens the data directory, visits the hosts it knows when they are due,
 follows the store into the index, and answers on the address of the
 configuration until it is interrupted. Running work is then finished within
-shutdown_grace.`,
+shutdown_grace.
+
+With --check it reads the configuration as a start would, reports every fault
+with its line, and ends: run it before you restart a server.`,
+		Example: `  gazetteer serve --listen 127.0.0.1:8090 --no-crawl
+  gazetteer serve --check --config /etc/gazetteer/config.toml`,
 		Args: NoArgs,
 		RunE: func(verb *cobra.Command, _ []string) error {
 			invite := *a // the socket in the data directory needs no other settings
@@ -41,12 +47,29 @@ shutdown_grace.`,
 			if err != nil {
 				return err
 			}
+			if check {
+				return a.checkConfiguration(c)
+			}
 			return a.runServer(verb.Context(), c, &invite)
 		},
 	}
 	c.Flags().StringVar(&listen, "listen", "", "address to listen on, instead of listen in the configuration")
 	c.Flags().BoolVar(&noCrawl, "no-crawl", false, "fetch nothing, only serve what is there")
+	c.Flags().BoolVar(&check, "check", false, "check the configuration and end; open no port and no data directory")
 	return c
+}
+
+// checkConfiguration reports the faults of a configuration that only the parts of a server find.
+func (a *App) checkConfiguration(c config.Config) error {
+	if err := server.CheckSettings(c); err != nil {
+		return err
+	}
+	what := "The configuration is valid. No file was read: there is no config.toml here, and --config names none."
+	if c.File != "" {
+		what = c.File + " is valid, with the environment and the flags of this command."
+	}
+	fmt.Fprintln(a.Out, format.Visible(what))
+	return nil
 }
 
 // runServer serves until ctx ends. invite has the flags of the commands that it proposes to the user.

@@ -3,6 +3,7 @@
 package config
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -30,6 +31,10 @@ import (
 // Config is what config.toml holds; the file explains each key. A new key must
 // be safe to leave out.
 type Config struct {
+	File   string            `toml:"-"` // the file that was read, "" for none
+	text   []byte            // of this file
+	places map[string]string // see Locate
+
 	DataDir       string   `toml:"data_dir"`
 	Listen        string   `toml:"listen"`
 	MetricsListen string   `toml:"metrics_listen"`
@@ -261,11 +266,14 @@ const defaultConfigFile = "config.toml"
 
 // Load reads the defaults, then the file, then the environment, then the
 // settings given as flags ("key=value"), each over the one before. file "" means
-// GAZETTEER_CONFIG, or config.toml in the working directory if there is one.
+// GAZETTEER_CONFIG, or config.toml in the working directory if there is one. The
+// error reports every fault on a line of its own, with the place that sets the key.
 func Load(file string, environ, settings []string) (Config, error) {
 	c := Default()
-	if err := c.readFile(file, environ); err != nil {
-		return c, err
+	c.places = map[string]string{}
+	faults, err := c.readFile(file, environ)
+	if err != nil {
+		return c, &exit.Error{Code: exit.Usage, Err: err}
 	}
 	for _, pair := range environ {
 		name, value, _ := strings.Cut(pair, "=")
@@ -274,19 +282,25 @@ func Load(file string, environ, settings []string) (Config, error) {
 			continue
 		}
 		if err := c.setKey(envKey(key), value); err != nil {
-			return c, exit.Usagef("environment %s: %v", name, err)
+			faults = append(faults, fmt.Errorf("environment %s: %w", name, err))
 		}
+		c.places[envKey(key)] = "environment " + name
 	}
 	for _, s := range settings {
 		key, value, ok := strings.Cut(s, "=")
 		if !ok {
-			return c, exit.Usagef("--set %s: want KEY=VALUE, for example crawler.workers=8", s)
+			faults = append(faults, fmt.Errorf("--set %s: want KEY=VALUE, for example crawler.workers=8", s))
+			continue
 		}
 		if err := c.setKey(key, value); err != nil {
-			return c, exit.Usagef("--set %s: %v", s, err)
+			faults = append(faults, fmt.Errorf("--set %s: %w", s, err))
 		}
+		delete(c.places, key) // the command line is before the user's eyes
 	}
-	return c, c.validate()
+	if err := errors.Join(append(faults, c.Locate(c.validate()))...); err != nil {
+		return c, &exit.Error{Code: exit.Usage, Err: err}
+	}
+	return c, nil
 }
 
 // LocalURL returns the URL at which this machine reaches a server that listens on an address. A
@@ -302,7 +316,9 @@ func LocalURL(listen string) string {
 	return "http://" + net.JoinHostPort(host, port)
 }
 
-func (c *Config) readFile(file string, environ []string) error {
+// readFile reads the file and returns its unknown keys. After any other fault the rest of the file is
+// unknown, and this is the error.
+func (c *Config) readFile(file string, environ []string) (unknown []error, err error) {
 	for _, pair := range environ {
 		if v, ok := strings.CutPrefix(pair, "GAZETTEER_CONFIG="); ok && file == "" {
 			file = v
@@ -314,12 +330,22 @@ func (c *Config) readFile(file string, environ []string) error {
 	}
 	text, err := readRegularFile(file)
 	if optional && errors.Is(err, os.ErrNotExist) {
-		return nil
+		return nil, nil
 	}
 	if err != nil {
-		return exit.Usagef("read the configuration: %w", err)
+		return nil, fmt.Errorf("read the configuration: %w", err)
 	}
+	c.File, c.text = file, text
 	return c.decodeTOML(file, text)
+}
+
+// FileChanged reports whether the file has another text now than when it was read.
+func (c Config) FileChanged() bool {
+	if c.File == "" {
+		return false
+	}
+	text, err := readRegularFile(c.File)
+	return err == nil && !bytes.Equal(text, c.text)
 }
 
 // maxFile is the largest configuration that is read.
@@ -356,30 +382,30 @@ var typeWords = map[string]string{
 	"array": "a list", "[]string": "a list of texts", "config.Duration": `a time such as "30s"`, "table": "a table",
 }
 
-// decodeTOML reads TOML strictly: an unknown key, a wrong type or a repeated key is
-// an error that shows the line.
-func (c *Config) decodeTOML(file string, text []byte) error {
-	err := toml.NewDecoder(strings.NewReader(string(text))).DisallowUnknownFields().EnableUnmarshalerInterface().Decode(c)
+// decodeTOML reads TOML strictly. It returns each unknown key with its line. A wrong type, a repeated key
+// or a broken line ends the reading and is the error.
+func (c *Config) decodeTOML(file string, text []byte) (unknown []error, err error) {
+	err = toml.NewDecoder(strings.NewReader(string(text))).DisallowUnknownFields().EnableUnmarshalerInterface().Decode(c)
+	lines := strings.Split(string(text), "\n")
 	var strict *toml.StrictMissingError
 	var wrong *toml.DecodeError
 	switch {
 	case errors.As(err, &strict):
-		text := strings.TrimSpace(strict.String())
 		for _, e := range strict.Errors {
-			text += "\n" + describeUnknownKey(strings.Join(e.Key(), ".")).Error()
+			row, column := e.Position()
+			unknown = append(unknown, fmt.Errorf("%s:%d:%d: %w\n%d| %s", file, row, column, describeUnknownKey(strings.Join(e.Key(), ".")), row, lines[row-1]))
 		}
-		return exit.Usagef("%s has a key that Gazetteer does not know:\n%s", file, text)
 	case errors.As(err, &wrong):
 		row, column := wrong.Position()
 		if wanted := wrongType.FindStringSubmatch(wrong.Error()); wanted != nil {
-			line := strings.Split(string(text), "\n")[row-1]
-			return exit.Usagef("%s:%d:%d: want %s, not %s\n%d| %s", file, row, column, cmp.Or(typeWords[wanted[2]], "another type"), cmp.Or(typeWords[wanted[1]], wanted[1]), row, line)
+			return nil, fmt.Errorf("%s:%d:%d: want %s, not %s\n%d| %s", file, row, column, cmp.Or(typeWords[wanted[2]], "another type"), cmp.Or(typeWords[wanted[1]], wanted[1]), row, lines[row-1])
 		}
-		return exit.Usagef("%s:%d:%d: %v\n%s", file, row, column, wrong, wrong.String())
+		return nil, fmt.Errorf("%s:%d:%d: %v\n%s", file, row, column, wrong, wrong.String())
 	case err != nil:
-		return exit.Usagef("%s: %v", file, err)
+		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	return nil
+	c.recordLines(file, text)
+	return unknown, nil
 }
 
 // isListenAddress reports whether a text has a host, perhaps an empty one, and a port.
@@ -392,87 +418,93 @@ func isListenAddress(text string) bool {
 	return err == nil
 }
 
-// validate refuses values that no part of the program could work with.
+// validate refuses values that no part of the program could work with. It reports every fault.
 func (c *Config) validate() error {
 	var level slog.Level
-	switch {
-	case level.UnmarshalText([]byte(c.LogLevel)) != nil:
-		return exit.Usagef("log_level %q: want debug, info, warn or error", c.LogLevel)
-	case c.Listen != "" && !isListenAddress(c.Listen):
-		return exit.Usagef("listen %q: want HOST:PORT, for example \"127.0.0.1:8080\"", c.Listen)
-	case !isLoopbackAddress(c.AdminListen):
-		return exit.Usagef("admin_listen %q: want a local address, for example \"127.0.0.1:9465\": requests there need no authentication", c.AdminListen)
-	case c.MetricsListen != "" && !isListenAddress(c.MetricsListen):
-		return exit.Usagef("metrics_listen %q: want HOST:PORT, for example \"127.0.0.1:9464\"", c.MetricsListen)
-	case c.MinFreeBytes < 0:
-		return exit.Usagef("min_free_bytes %d: want 0 or more", c.MinFreeBytes)
-	case c.PublicURL != "" && !isWebAddress(c.PublicURL):
-		return exit.Usagef("public_url %q: want the address that clients use, for example \"https://registry.example\"", c.PublicURL)
-	case c.DataDir == "":
-		return exit.Usagef("data_dir is empty: name a directory")
-	case c.Store.Horizon < 0:
-		return exit.Usagef("store.horizon: want a time such as \"168h\", or 0")
-	case c.Store.CompactHour < -1 || c.Store.CompactHour > 23:
-		return exit.Usagef("store.compact_hour %d: want an hour from 0 to 23, or -1 for never", c.Store.CompactHour)
-	case c.Changes.Keep < 100:
-		return exit.Usagef("changes.keep %d: want 100 or more", c.Changes.Keep)
-	case c.Crawler.Workers < 1 || c.Crawler.Workers > 10000:
-		return exit.Usagef("crawler.workers %d: want 1 to 10000", c.Crawler.Workers)
-	case c.Crawler.HostConcurrency < 1 || c.Crawler.DomainConcurrency < 1 || c.Crawler.AddressConcurrency < 1:
-		return exit.Usagef("crawler.host_concurrency, crawler.domain_concurrency and crawler.address_concurrency: want 1 or more")
-	case !(c.Crawler.Rate > 0) || math.IsInf(c.Crawler.Rate, 1): // TOML has nan and inf
-		return exit.Usagef("crawler.rate %v: want more than 0 visits a second; to fetch nothing set crawler.enabled = false", c.Crawler.Rate)
-	case c.Crawler.Timeout <= 0:
-		return exit.Usagef("crawler.timeout: want more than 0")
-	case c.Crawler.UserAgent == "":
-		return exit.Usagef("crawler.user_agent is empty: a polite crawler identifies itself")
-	case !slices.Contains([]string{"open", "approval", "closed"}, c.Registry.Admission):
-		return exit.Usagef("registry.admission %q: want open, approval or closed", c.Registry.Admission)
-	case c.Registry.NameServer != "" && !isListenAddress(c.Registry.NameServer):
-		return exit.Usagef("registry.name_server %q: want HOST:PORT, for example \"192.0.2.1:53\"", c.Registry.NameServer)
-	case c.Relay.Keep < 0 || c.Relay.KeepUnread < 0:
-		return exit.Usagef("relay.keep and relay.keep_unread: want a time such as \"168h\", or 0 for the default")
-	case c.Search.Timeout <= 0:
-		return exit.Usagef("search.timeout: want more than 0")
-	case c.Search.Concurrency < 0 || c.Search.Concurrency > 10000:
-		return exit.Usagef("search.concurrency %d: want 1 to 10000, or 0 for twice the processors", c.Search.Concurrency)
-	case c.Altar.SessionTTL <= 0 || c.Altar.MaxSessionTTL <= 0 || c.Altar.CallTimeout <= 0 || c.Altar.MaxCallTimeout <= 0:
-		return exit.Usagef("altar.session_ttl, altar.max_session_ttl, altar.call_timeout and altar.max_call_timeout: want more than 0")
-	case c.Altar.SessionsPerClient < 1 || c.Altar.CallsPerClient < 1 || c.Altar.CallsPerMinute == 0:
-		return exit.Usagef("altar.sessions_per_client and altar.calls_per_client: want 1 or more; altar.calls_per_minute: 1 or more, or -1 for no limit")
-	case c.Altar.TLSListen != "" && !c.Altar.Enabled:
-		return exit.Usagef("altar.tls_listen %q: altar.enabled is false; leave the address empty, or enable the tool host", c.Altar.TLSListen)
-	case c.Altar.TLSListen != "" && !isListenAddress(c.Altar.TLSListen):
-		return exit.Usagef("altar.tls_listen %q: want HOST:PORT, for example \"0.0.0.0:8443\"", c.Altar.TLSListen)
-	case c.Altar.TLSListen != "" && (c.Altar.TLSCertificate == "" || c.Altar.TLSKey == ""):
-		return exit.Usagef("altar.tls_listen needs altar.tls_certificate and altar.tls_key: files in PEM")
-	case c.ShutdownGrace < 0:
-		return exit.Usagef("shutdown_grace: want 0 or more")
-	case c.API.Connections < 0:
-		return exit.Usagef("api.connections %d: want 1 or more, or 0 for as many as the open files allow", c.API.Connections)
-	case c.API.ConnectionsPerClient == 0:
-		return exit.Usagef("api.connections_per_client: want 1 or more, or -1 for no limit")
-	case c.API.RegistrationsPerHour == 0 || c.API.RegistrationsGlobalPerHour == 0:
-		return exit.Usagef("api.registrations_per_hour and api.registrations_global_per_hour: want 1 or more, or -1 for no limit")
-	case c.API.RegistrationWork < 0 || c.API.RegistrationWork > maxRegistrationWork:
-		return exit.Usagef("api.registration_work %d: want 0 for none, or at most %d bits", c.API.RegistrationWork, maxRegistrationWork)
-	case c.API.ChangesPerHour == 0 || c.API.ChangesGlobalPerHour == 0 || c.API.ChangesPerAgentPerHour == 0 || c.API.ReportsPerDay == 0:
-		return exit.Usagef("api.changes_per_hour, api.changes_global_per_hour, api.changes_per_agent_per_hour and api.reports_per_day: want 1 or more, or -1 for no limit")
-	case c.API.FetchesPerHour == 0 || c.API.FetchesPerHostPerHour == 0 || c.API.FetchesGlobalPerHour == 0:
-		return exit.Usagef("api.fetches_per_hour, api.fetches_per_host_per_hour and api.fetches_global_per_hour: want 1 or more, or -1 for no limit")
-	case c.API.SubmissionsPerHour == 0 || c.API.SubmissionsPerDomainPerHour == 0 || c.API.SubmissionsGlobalPerHour == 0:
-		return exit.Usagef("api.submissions_per_hour, api.submissions_per_domain_per_hour and api.submissions_global_per_hour: want 1 or more, or -1 for no limit")
-	}
-	if err := c.checkListeners(); err != nil {
-		return err
-	}
-	for _, text := range c.API.TrustedProxies {
-		_, notAddress := netip.ParseAddr(text)
-		if _, notNetwork := netip.ParsePrefix(text); notAddress != nil && notNetwork != nil {
-			return exit.Usagef("api.trusted_proxies: %q is not an IP address or network, such as \"192.0.2.7\" or \"10.0.0.0/8\"", text)
+	var faults []error
+	refuse := func(wrong bool, format string, args ...any) {
+		if wrong {
+			faults = append(faults, fmt.Errorf(format, args...))
 		}
 	}
-	return nil
+	refuse(level.UnmarshalText([]byte(c.LogLevel)) != nil,
+		"log_level %q: want debug, info, warn or error", c.LogLevel)
+	refuse(c.Listen != "" && !isListenAddress(c.Listen),
+		"listen %q: want HOST:PORT, for example \"127.0.0.1:8080\"", c.Listen)
+	refuse(!isLoopbackAddress(c.AdminListen),
+		"admin_listen %q: want a local address, for example \"127.0.0.1:9465\": requests there need no authentication", c.AdminListen)
+	refuse(c.MetricsListen != "" && !isListenAddress(c.MetricsListen),
+		"metrics_listen %q: want HOST:PORT, for example \"127.0.0.1:9464\"", c.MetricsListen)
+	refuse(c.MinFreeBytes < 0,
+		"min_free_bytes %d: want 0 or more", c.MinFreeBytes)
+	refuse(c.PublicURL != "" && !isWebAddress(c.PublicURL),
+		"public_url %q: want the address that clients use, for example \"https://registry.example\"", c.PublicURL)
+	refuse(c.DataDir == "",
+		"data_dir is empty: name a directory")
+	refuse(c.Store.Horizon < 0,
+		"store.horizon: want a time such as \"168h\", or 0")
+	refuse(c.Store.CompactHour < -1 || c.Store.CompactHour > 23,
+		"store.compact_hour %d: want an hour from 0 to 23, or -1 for never", c.Store.CompactHour)
+	refuse(c.Changes.Keep < 100,
+		"changes.keep %d: want 100 or more", c.Changes.Keep)
+	refuse(c.Crawler.Workers < 1 || c.Crawler.Workers > 10000,
+		"crawler.workers %d: want 1 to 10000", c.Crawler.Workers)
+	refuse(c.Crawler.HostConcurrency < 1 || c.Crawler.DomainConcurrency < 1 || c.Crawler.AddressConcurrency < 1,
+		"crawler.host_concurrency, crawler.domain_concurrency and crawler.address_concurrency: want 1 or more")
+	refuse(!(c.Crawler.Rate > 0) || math.IsInf(c.Crawler.Rate, 1), // TOML has nan and inf
+		"crawler.rate %v: want more than 0 visits a second; to fetch nothing set crawler.enabled = false", c.Crawler.Rate)
+	refuse(c.Crawler.Timeout <= 0,
+		"crawler.timeout: want more than 0")
+	refuse(c.Crawler.UserAgent == "",
+		"crawler.user_agent is empty: a polite crawler identifies itself")
+	refuse(!slices.Contains([]string{"open", "approval", "closed"}, c.Registry.Admission),
+		"registry.admission %q: want open, approval or closed", c.Registry.Admission)
+	refuse(c.Registry.NameServer != "" && !isListenAddress(c.Registry.NameServer),
+		"registry.name_server %q: want HOST:PORT, for example \"192.0.2.1:53\"", c.Registry.NameServer)
+	refuse(c.Relay.Keep < 0 || c.Relay.KeepUnread < 0,
+		"relay.keep and relay.keep_unread: want a time such as \"168h\", or 0 for the default")
+	refuse(c.Search.Timeout <= 0,
+		"search.timeout: want more than 0")
+	refuse(c.Search.Concurrency < 0 || c.Search.Concurrency > 10000,
+		"search.concurrency %d: want 1 to 10000, or 0 for twice the processors", c.Search.Concurrency)
+	refuse(c.ShutdownGrace < 0,
+		"shutdown_grace: want 0 or more")
+	c.checkLimits(refuse)
+	for _, text := range c.API.TrustedProxies {
+		_, notAddress := netip.ParseAddr(text)
+		_, notNetwork := netip.ParsePrefix(text)
+		refuse(notAddress != nil && notNetwork != nil,
+			"api.trusted_proxies: %q is not an IP address or network, such as \"192.0.2.7\" or \"10.0.0.0/8\"", text)
+	}
+	return errors.Join(append(faults, c.checkListeners())...)
+}
+
+// checkLimits refuses limits of the tool host and of the API that no part of the program could work with.
+func (c *Config) checkLimits(refuse func(wrong bool, format string, args ...any)) {
+	refuse(c.Altar.SessionTTL <= 0 || c.Altar.MaxSessionTTL <= 0 || c.Altar.CallTimeout <= 0 || c.Altar.MaxCallTimeout <= 0,
+		"altar.session_ttl, altar.max_session_ttl, altar.call_timeout and altar.max_call_timeout: want more than 0")
+	refuse(c.Altar.SessionsPerClient < 1 || c.Altar.CallsPerClient < 1 || c.Altar.CallsPerMinute == 0,
+		"altar.sessions_per_client and altar.calls_per_client: want 1 or more; altar.calls_per_minute: 1 or more, or -1 for no limit")
+	refuse(c.Altar.TLSListen != "" && !c.Altar.Enabled,
+		"altar.tls_listen %q: altar.enabled is false; leave the address empty, or enable the tool host", c.Altar.TLSListen)
+	refuse(c.Altar.TLSListen != "" && !isListenAddress(c.Altar.TLSListen),
+		"altar.tls_listen %q: want HOST:PORT, for example \"0.0.0.0:8443\"", c.Altar.TLSListen)
+	refuse(c.Altar.TLSListen != "" && (c.Altar.TLSCertificate == "" || c.Altar.TLSKey == ""),
+		"altar.tls_listen needs altar.tls_certificate and altar.tls_key: files in PEM")
+	refuse(c.API.Connections < 0,
+		"api.connections %d: want 1 or more, or 0 for as many as the open files allow", c.API.Connections)
+	refuse(c.API.ConnectionsPerClient == 0,
+		"api.connections_per_client: want 1 or more, or -1 for no limit")
+	refuse(c.API.RegistrationsPerHour == 0 || c.API.RegistrationsGlobalPerHour == 0,
+		"api.registrations_per_hour and api.registrations_global_per_hour: want 1 or more, or -1 for no limit")
+	refuse(c.API.RegistrationWork < 0 || c.API.RegistrationWork > maxRegistrationWork,
+		"api.registration_work %d: want 0 for none, or at most %d bits", c.API.RegistrationWork, maxRegistrationWork)
+	refuse(c.API.ChangesPerHour == 0 || c.API.ChangesGlobalPerHour == 0 || c.API.ChangesPerAgentPerHour == 0 || c.API.ReportsPerDay == 0,
+		"api.changes_per_hour, api.changes_global_per_hour, api.changes_per_agent_per_hour and api.reports_per_day: want 1 or more, or -1 for no limit")
+	refuse(c.API.FetchesPerHour == 0 || c.API.FetchesPerHostPerHour == 0 || c.API.FetchesGlobalPerHour == 0,
+		"api.fetches_per_hour, api.fetches_per_host_per_hour and api.fetches_global_per_hour: want 1 or more, or -1 for no limit")
+	refuse(c.API.SubmissionsPerHour == 0 || c.API.SubmissionsPerDomainPerHour == 0 || c.API.SubmissionsGlobalPerHour == 0,
+		"api.submissions_per_hour, api.submissions_per_domain_per_hour and api.submissions_global_per_hour: want 1 or more, or -1 for no limit")
 }
 
 // checkListeners refuses two keys with the same address to listen on: the second one would fail, and its
@@ -484,7 +516,7 @@ func (c *Config) checkListeners() error {
 	for i, second := range listeners {
 		for _, first := range listeners[:i] {
 			if overlap(first.address, second.address) {
-				return exit.Usagef("%s %q and %s %q: want another address for each; give one of them another port, or leave it empty", first.key, first.address, second.key, second.address)
+				return fmt.Errorf("%s %q and %s %q: want another address for each; give one of them another port, or leave it empty", first.key, first.address, second.key, second.address)
 			}
 		}
 	}

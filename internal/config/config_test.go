@@ -19,8 +19,8 @@ func TestConfigFileShowsTheDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	var c Config // zero, so that a key missing in the file is seen
-	if err := c.decodeTOML("config.toml", text); err != nil {
-		t.Fatal(err)
+	if unknown, err := c.decodeTOML("config.toml", text); err != nil || unknown != nil {
+		t.Fatal(unknown, err)
 	}
 	if want := Default(); !reflect.DeepEqual(c, want) {
 		t.Errorf("config.toml differs from the defaults:\n file    %+v\n program %+v", c, want)
@@ -48,8 +48,14 @@ func TestConfigRefuses(t *testing.T) {
 		settings []string
 		want     []string // all in the message
 	}{
-		"an unknown key, with its line":   {file: "listen = \"x:1\"\nlissen = \"x:2\"\n", want: []string{"does not know", "2| lissen = \"x:2\"", "did you mean listen?"}},
-		"an unknown key in a table":       {file: "[crawler]\nworker = 1\n", want: []string{"2| worker = 1"}},
+		"an unknown key, with its line":    {file: "listen = \"x:1\"\nlissen = \"x:2\"\n", want: []string{"c.toml:2:1: unknown key", "2| lissen = \"x:2\"", "did you mean listen?"}},
+		"an unknown key in a table":        {file: "[crawler]\nworker = 1\n", want: []string{"2| worker = 1"}},
+		"a key below the wrong table":      {file: "rate = 1.0\n", want: []string{"c.toml:1:1: unknown key \"rate\": did you mean crawler.rate?\n1| rate = 1.0"}},
+		"a wrong value, with its place":    {file: "\n[crawler]\nrate = -1.0\n", want: []string{"c.toml:3: crawler.rate -1: want"}},
+		"a wrong value of two keys":        {file: "[crawler]\nhost_concurrency = 1\ndomain_concurrency = 0\n", want: []string{"c.toml:2, ", "c.toml:3: crawler.host_concurrency, crawler.domain_concurrency and"}},
+		"a wrong value by the environment": {file: "log_level = \"info\"\n", environ: []string{"GAZETTEER_LOG_LEVEL=loud"}, want: []string{`environment GAZETTEER_LOG_LEVEL: log_level "loud"`}},
+		"every fault": {file: "rat = 1\n\"log_level\" = \"loud\"\nchanges.keep = 1\n", environ: []string{"GAZETTEER_LISSEN=1"}, settings: []string{"crawler.worker=1", "search.timeout=0s"},
+			want: []string{"c.toml:1:1: unknown key", "\nenvironment GAZETTEER_LISSEN: unknown", "\n--set crawler.worker=1: unknown", "c.toml:2: log_level", "c.toml:3: changes.keep 1", "\nsearch.timeout"}},
 		"a wrong type, with its place":    {file: "[crawler]\nworkers = \"many\"\n", want: []string{":2:11:", "workers = \"many\""}},
 		"a number for a text":             {file: "\nlisten = 8080\n", want: []string{":2:10: want a text in quotes, not a whole number\n2| listen = 8080"}},
 		"a text for a list":               {file: "[crawler]\nseeds = \"a.example\"\n", want: []string{"want a list of texts, not a text in quotes"}},

@@ -37,6 +37,9 @@ func (h *Server) reloadOnHangup(ctx context.Context, again <-chan os.Signal) err
 }
 
 func (h *Server) reloadFiles(ctx context.Context) {
+	if h.Config.FileChanged() {
+		h.log.Warn("the configuration has changed since the start, and is read at a start only: restart the server to apply it; `gazetteer serve --check` finds faults before", "file", h.Config.File)
+	}
 	if h.Config.Crawler.BlockListFile == "" && h.toolsCertificate == nil {
 		h.log.Info("nothing to read again: neither a block list nor altar.tls_certificate is configured; the other keys are read at a start only")
 		return

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"crypto/tls"
 	"net"
 	"os"
 
@@ -18,10 +17,8 @@ type Listeners struct {
 // Listen opens the configured listeners beside the public one. It reads the certificate of the tool host
 // and writes nothing, so that a start that fails here leaves no file.
 func Listen(c config.Config, public net.Listener) (*Listeners, error) {
-	if c.Altar.Enabled && c.Altar.TLSListen != "" {
-		if _, err := tls.LoadX509KeyPair(c.Altar.TLSCertificate, c.Altar.TLSKey); err != nil {
-			return nil, exit.Usagef("altar.tls_certificate %s and altar.tls_key %s: %w", c.Altar.TLSCertificate, c.Altar.TLSKey, err)
-		}
+	if err := checkToolCertificate(c); err != nil {
+		return nil, c.Locate(err)
 	}
 	l := &Listeners{public: public}
 	for _, row := range []struct {

@@ -115,7 +115,7 @@ func Open(ctx context.Context, c config.Config, e Environment, l *slog.Logger, o
 	}
 	vectors, err := readVectors(c.Search.VectorFile)
 	if err != nil {
-		return nil, err
+		return nil, c.Locate(err)
 	}
 	// The log is held against the store before either is changed.
 	openLog := func(s *boltstore.Store) (err error) {

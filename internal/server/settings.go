@@ -1,7 +1,9 @@
 package server
 
 import (
-	"fmt"
+	"cmp"
+	"crypto/tls"
+	"errors"
 	"path/filepath"
 	"syscall"
 	"time"
@@ -14,37 +16,36 @@ import (
 	"gazetteer/toolhost/httpruntime"
 )
 
+// CheckSettings reports every fault of a configuration that a start of a server with a public address
+// refuses. It reads the files that the configuration names, and it writes and opens nothing else.
+func CheckSettings(c config.Config) error {
+	c.PublicURL = cmp.Or(c.PublicURL, config.LocalURL(cmp.Or(c.Listen, config.Default().Listen)))
+	_, vectors := readVectors(c.Search.VectorFile)
+	return c.Locate(errors.Join(checkSettings(c), CheckHostLists(c), checkToolCertificate(c), vectors))
+}
+
 // checkSettings refuses a configuration that a part of the server refuses, before anything is written:
 // a start that fails must not leave the key of a log or half of a data directory.
 func checkSettings(c config.Config) error {
-	for _, check := range []func(config.Config) error{
-		checkRegistrySettings, checkCheckpointCopy, checkCrawlerSettings, checkRelaySettings, checkToolSettings,
-	} {
-		if err := check(c); err != nil {
-			return err
-		}
-	}
-	return nil
+	return c.Locate(errors.Join(checkRegistrySettings(c), checkCheckpointCopy(c), checkCrawlerSettings(c), checkRelaySettings(c), checkToolSettings(c)))
 }
 
 func checkRegistrySettings(c config.Config) error {
-	if _, err := registry.ParseHost(c.Registry.DIDHost); err != nil {
-		return exit.Usagef("registry.did_host %q: %w", c.Registry.DIDHost, err)
+	_, host := registry.ParseHost(c.Registry.DIDHost)
+	if host != nil {
+		host = exit.Usagef("registry.did_host %q: %w", c.Registry.DIDHost, host)
 	}
-	if err := checkpoint.CheckName(logOrigin(c)); err != nil {
-		return exit.Usagef("registry.log_origin: %w", err)
+	origin := checkpoint.CheckName(logOrigin(c))
+	if origin != nil && (host == nil || c.Registry.LogOrigin != "") {
+		origin = exit.Usagef("registry.log_origin: %w", origin)
+	} else {
+		origin = nil // it is made of registry.did_host
 	}
-	if _, err := parseRegistries(c.Registry.RemoteRegistries); err != nil {
-		return err
-	}
-	if _, err := parseCosigners(c.Registry.Witnesses); err != nil {
-		return err
-	}
-	if _, err := parseWitnessedLogs(c.Registry.WitnessFor); err != nil {
-		return err
-	}
-	_, err := parseLockWitness(c.Registry.LockWitness)
-	return err
+	_, registries := parseRegistries(c.Registry.RemoteRegistries)
+	_, witnesses := parseCosigners(c.Registry.Witnesses)
+	_, logs := parseWitnessedLogs(c.Registry.WitnessFor)
+	_, lock := parseLockWitness(c.Registry.LockWitness)
+	return errors.Join(host, origin, registries, witnesses, logs, lock)
 }
 
 // checkCheckpointCopy refuses a configured second copy of the checkpoint that cannot be written.
@@ -65,40 +66,51 @@ func checkCheckpointCopy(c config.Config) error {
 }
 
 func checkCrawlerSettings(c config.Config) error {
-	if _, err := newGuard(c); err != nil {
-		return err
-	}
-	if _, err := parseNetworkLimits(c.Crawler.NetworkLimits); err != nil {
-		return err
-	}
-	_, err := parseFormats(c.Crawler.Formats)
-	return err
+	_, guard := newGuard(c)
+	_, networks := parseNetworkLimits(c.Crawler.NetworkLimits)
+	_, formats := parseFormats(c.Crawler.Formats)
+	return errors.Join(guard, networks, formats)
 }
 
 func checkRelaySettings(c config.Config) error {
 	if !c.Relay.Enabled {
 		return nil
 	}
+	var window error
 	if time.Duration(c.Relay.ReplayWindow) < minReplayWindow {
-		return exit.Usagef("relay.replay_window is %s; want at least %s", time.Duration(c.Relay.ReplayWindow), minReplayWindow)
+		window = exit.Usagef("relay.replay_window is %s; want at least %s", time.Duration(c.Relay.ReplayWindow), minReplayWindow)
 	}
-	if _, err := registry.ParseRequire(c.Relay.Require); err != nil {
-		return exit.Usagef("relay.require: %v", err)
-	}
-	return nil
+	return errors.Join(window, checkRequire("relay.require", c.Relay.Require))
 }
 
 func checkToolSettings(c config.Config) error {
 	if !c.Altar.Enabled {
 		return nil
 	}
-	if _, err := registry.ParseRequire(c.Altar.Require); err != nil {
-		return exit.Usagef("altar.require: %v", err)
-	}
+	var credentials error
 	if c.Altar.HTTPRuntime && c.Altar.CredentialsFile != "" {
 		if _, err := httpruntime.ReadCredentials(c.Altar.CredentialsFile); err != nil {
-			return exit.Usagef("altar.credentials_file: %v", err)
+			credentials = exit.Usagef("altar.credentials_file: %v", err)
 		}
+	}
+	return errors.Join(checkRequire("altar.require", c.Altar.Require), credentials)
+}
+
+// checkRequire refuses a list of required evidence that has an unknown word.
+func checkRequire(key, text string) error {
+	if _, err := registry.ParseRequire(text); err != nil {
+		return exit.Usagef("%s: %v", key, err)
+	}
+	return nil
+}
+
+// checkToolCertificate refuses a certificate and a key with which the tool host cannot serve.
+func checkToolCertificate(c config.Config) error {
+	if !c.Altar.Enabled || c.Altar.TLSListen == "" {
+		return nil
+	}
+	if _, err := tls.LoadX509KeyPair(c.Altar.TLSCertificate, c.Altar.TLSKey); err != nil {
+		return exit.Usagef("altar.tls_certificate %s and altar.tls_key %s: %w", c.Altar.TLSCertificate, c.Altar.TLSKey, err)
 	}
 	return nil
 }
@@ -106,18 +118,16 @@ func checkToolSettings(c config.Config) error {
 // CheckHostLists refuses seeds and a block list that the crawler of a server would refuse. Only a server
 // with a public address reads them.
 func CheckHostLists(c config.Config) error {
+	var faults []error
 	if c.Crawler.BlockListFile != "" {
 		if _, err := readBlockList(c.Crawler.BlockListFile); err != nil {
-			return &exit.Error{Code: exit.Usage, Err: fmt.Errorf("crawler.block_list_file: %w", err)}
+			faults = append(faults, exit.Usagef("crawler.block_list_file: %w", err))
 		}
-	}
-	if !c.Crawler.Enabled {
-		return nil
 	}
 	for _, host := range c.Crawler.Seeds {
-		if _, err := fetch.CheckHost(host); err != nil {
-			return exit.Usagef("crawler.seeds: %w", err)
+		if _, err := fetch.CheckHost(host); err != nil && c.Crawler.Enabled {
+			faults = append(faults, exit.Usagef("crawler.seeds: %w", err))
 		}
 	}
-	return nil
+	return c.Locate(errors.Join(faults...))
 }
