@@ -49,6 +49,6 @@ paths:
 	// Output:
 	// true
 	//  the description does not say how callers authenticate, and AGIS has no member for it: AGTP settles it
-	// /agtp from the address of the service; AGTP may be served elsewhere
+	// /agtp from the address of the service; AGTP may be served elsewhere; its path "/api" is left out, and belongs to the calls over HTTP
 	// /vocabulary/domain from the name of the service; name the field of business
 }

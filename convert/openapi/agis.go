@@ -3,6 +3,7 @@ package openapi
 import (
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -253,6 +254,9 @@ func (b *agisBuilder) serviceName() (name string, guessed bool) {
 func (b *agisBuilder) addAddress(root *protocol.Node, name string) {
 	host := conversion.HostOf(b.options.URL, serverURL(b.api.servers))
 	why := "from the address of the service; AGTP may be served elsewhere"
+	if base, err := url.Parse(serverURL(b.api.servers)); err == nil && b.options.URL == "" && strings.Trim(base.Path, "/") != "" {
+		why += "; its path " + protocol.Quote(wording.Shorten(base.Path, 100)) + " is left out, and belongs to the calls over HTTP"
+	}
 	if host == "" {
 		host, why = strings.ReplaceAll(conversion.NamespaceOf(name), "_", "-")+".example", "no address is known; write the host of the service"
 	}

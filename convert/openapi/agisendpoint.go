@@ -37,7 +37,7 @@ func (b *agisBuilder) buildEndpoint(op *operation, c conversion.Simplification) 
 	input := b.buildInput(op, path, names, c)
 	tree.Put(e, "input", input)
 	b.addOutput(e, op, c)
-	b.addErrors(e, op, path.Noun, many)
+	b.addErrors(e, op, path.Noun, many, c)
 	return e
 }
 
@@ -193,14 +193,22 @@ func (b *agisBuilder) addSemantic(e *protocol.Node, op *operation, verb string, 
 		n.Outcome, given = wording.Shorten(outcome, 240), true
 	}
 	s := tree.Put(e, "semantic", wording.SemanticBlock(intent, n, op.method != "post" && op.method != "patch"))
+	var declared map[string]bool
+	if c < conversion.PlainVerb && b.detail < namesAndTypes {
+		declared = declareSemantic(s, op)
+	}
 	if guessed {
 		b.notes.Add(s.Member("intent"), "written from the verb and the path; say what the caller wants")
 	}
 	if !given {
 		b.noteEachEndpoint(s.Member("outcome"), "a general sentence; say what is true after success")
 	}
-	b.noteEachEndpoint(s.Member("capability"), "capability, confidence_guidance and impact_tier follow from the verb")
-	b.noteEachEndpoint(s.Member("is_idempotent"), "from the HTTP method "+strings.ToUpper(op.method))
+	if !declared["capability"] || !declared["impact_tier"] {
+		b.noteEachEndpoint(s.Member("capability"), "capability, confidence_guidance and impact_tier follow from the verb")
+	}
+	if !declared["is_idempotent"] {
+		b.noteEachEndpoint(s.Member("is_idempotent"), "from the HTTP method "+strings.ToUpper(op.method))
+	}
 }
 
 // buildInput merges parameters and request body into one schema.
@@ -369,7 +377,7 @@ var errorNames = map[string]string{
 }
 
 // addErrors adds the errors of an endpoint.
-func (b *agisBuilder) addErrors(e *protocol.Node, op *operation, noun []string, many bool) {
+func (b *agisBuilder) addErrors(e *protocol.Node, op *operation, noun []string, many bool, c conversion.Simplification) {
 	thing := wording.ErrorNoun(noun)
 	list := tree.Array()
 	seen := map[string]bool{}
@@ -380,10 +388,17 @@ func (b *agisBuilder) addErrors(e *protocol.Node, op *operation, noun []string, 
 		}
 		seen[name] = true
 		n := tree.Object("name", name)
-		if b.detail < namesAndTypes {
+		if b.detail < namesAndTypes && description != "" {
 			tree.Put(n, "description", tree.String(description))
 		}
 		list.Items = append(list.Items, n)
+	}
+	if declared := declaredErrors(op); len(declared) > 0 && c < conversion.PlainContract {
+		for _, d := range declared[:min(len(declared), conversion.MaxParameters)] {
+			add(d.name, wording.Shorten(d.description, 240))
+		}
+		tree.Put(e, "errors", list)
+		return
 	}
 	for _, r := range op.responses {
 		if len(list.Items) == 12 {

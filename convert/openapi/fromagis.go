@@ -242,7 +242,7 @@ func (b *descriptionBuilder) addSemantic(operation *protocol.Node, e agis.Endpoi
 		tree.Put(x, "mcp_tool_name", tree.String(s.MCPToolName))
 	}
 	if len(x.Items) > 0 {
-		tree.Put(operation, "x-agis-semantic", x)
+		tree.Put(operation, semanticExtension, x)
 	}
 }
 
@@ -349,7 +349,7 @@ func (b *descriptionBuilder) addResponses(operation *protocol.Node, e agis.Endpo
 			lines = append(lines, c.Name)
 		}
 	}
-	tree.Put(responses, "4XX", tree.Object("description", strings.Join(lines, "\n"), "x-agis-errors", tree.Strings(names...)))
+	tree.Put(responses, "4XX", tree.Object("description", strings.Join(lines, "\n"), errorsExtension, tree.Strings(names...)))
 }
 
 // putJSON adds a JSON body with that schema to a request or a response.

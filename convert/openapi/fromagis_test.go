@@ -1,6 +1,7 @@
 package openapi_test
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -50,7 +51,7 @@ func TestFromAGISAndBack(t *testing.T) {
 			if filepath.Base(file) == "unknown-word-method.yaml" {
 				return // ToAGIS writes no method that is in no dictionary
 			}
-			if a, b := describeEndpoints(got), describeEndpoints(want); !slices.Equal(a, b) {
+			if a, b := describeEndpoints(got, want), describeEndpoints(want, want); !slices.Equal(a, b) {
 				t.Errorf("there and back:\n%s\nwant\n%s\nOpenAPI:\n%s", strings.Join(a, "\n"), strings.Join(b, "\n"), out.Text)
 			}
 		})
@@ -105,8 +106,9 @@ func operationsOf(item *v3.PathItem) map[string]*v3.Operation {
 	return operations
 }
 
-// describeEndpoints lists method, path and the sorted parameters of each endpoint.
-func describeEndpoints(d *agis.Document) []string {
+// describeEndpoints lists method, path, the sorted parameters, the errors and the declared meaning of each
+// endpoint, as far as the document like declares this meaning.
+func describeEndpoints(d, like *agis.Document) []string {
 	var lines []string
 	for _, e := range d.Endpoints {
 		var names []string
@@ -119,10 +121,38 @@ func describeEndpoints(d *agis.Document) []string {
 			}
 		}
 		slices.Sort(names)
-		lines = append(lines, strings.ToUpper(e.Method)+" "+e.Path+" "+strings.Join(names, ","))
+		lines = append(lines, strings.ToUpper(e.Method)+" "+e.Path+" "+strings.Join(names, ",")+" "+describeMeaning(e, like))
 	}
 	slices.Sort(lines)
 	return lines
+}
+
+// describeMeaning lists what OpenAPI has no member for: the errors and the semantic block of an endpoint.
+func describeMeaning(e agis.Endpoint, like *agis.Document) string {
+	s := e.Semantic
+	if i := slices.IndexFunc(like.Endpoints, func(o agis.Endpoint) bool { return strings.EqualFold(o.Method, e.Method) && o.Path == e.Path }); i >= 0 {
+		o := like.Endpoints[i].Semantic
+		if o.ImpactTier == "" {
+			s.ImpactTier = ""
+		}
+		if o.Confidence == nil {
+			s.Confidence = nil
+		}
+		if o.Idempotent == nil {
+			s.Idempotent = nil
+		}
+	}
+	text := fmt.Sprintf("%s %s %s %v %v", s.Actor, s.Capability, s.ImpactTier, s.Hints, s.MCPToolName)
+	if s.Confidence != nil {
+		text += fmt.Sprint(" ", *s.Confidence)
+	}
+	if s.Idempotent != nil {
+		text += fmt.Sprint(" ", *s.Idempotent)
+	}
+	for _, failure := range slices.Compact(slices.Clone(e.Errors)) { // one that is named twice comes back once
+		text += " " + failure.Name + ": " + failure.Description
+	}
+	return text
 }
 
 // TestFromAGISReferences checks that what references stand for becomes components, in a cycle too,
@@ -173,5 +203,24 @@ data_manifest: {available_data: [{class: order, description: Orders, formats: [j
 		if _, err := openapi.FromAGIS([]byte(bad), conversion.Options{}); err == nil {
 			t.Errorf("%q is converted", bad)
 		}
+	}
+}
+
+// TestPathOfServerIsReported checks that a review names the path of the server, which the AGIS document has
+// no place for.
+func TestPathOfServerIsReported(t *testing.T) {
+	out, err := openapi.ToAGIS([]byte(`
+openapi: 3.1.0
+info: {title: Shop, version: "1"}
+servers: [{url: "https://api.shop.example/v2"}]
+paths: {/goods: {get: {operationId: list_goods, summary: Lists goods, responses: {"200": {description: OK}}}}}
+`), conversion.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(out.Reviews, func(r conversion.Review) bool {
+		return r.Pointer == "/agtp" && strings.Contains(r.Message, `its path "/v2" is left out`)
+	}) {
+		t.Errorf("%+v", out.Reviews)
 	}
 }

@@ -420,3 +420,22 @@ func TestFileErrors(t *testing.T) {
 		}
 	}
 }
+
+// TestProposedNamespaceNamesOwnDomain checks that the namespace that init proposes begins with the name of
+// the host's own domain: another one may look like squatting on the domain of somebody else.
+func TestProposedNamespaceNamesOwnDomain(t *testing.T) {
+	for _, c := range []struct{ service, host, want string }{
+		{"Hotel Anil", "www.anil.example", "anil-hotel"},
+		{"Hotel Anil", "hotel-anil.example", "hotel-anil"},
+		{"Acme Reservations", "reservations.acme.co.uk", "acme-reservations"},
+		{"Book Shop", "Example.com", "example-book-shop"},
+		{"Acme", "acme.example", "acme"},
+		{"", "acme.example", "acme"},
+		{"Acme", "", "acme"},
+		{"", "", "service"},
+	} {
+		if got := proposeNamespace(c.service, c.host); got != c.want {
+			t.Errorf("%q at %q: got %q, want %q", c.service, c.host, got, c.want)
+		}
+	}
+}

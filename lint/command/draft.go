@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"gazetteer/convert"
+	"gazetteer/internal/psl"
 	"gazetteer/lint"
 	"gazetteer/protocol"
 	"gazetteer/protocol/agis"
@@ -236,7 +237,7 @@ func (s *draft) agisTree() *protocol.Node {
 		"vocabulary", tree.Object(
 			"declared_verbs", tree.Strings(verbs...),
 			"domain", cmp.Or(s.domain, "general"),
-			"namespace", cmp.Or(pathSegment(s.name), "service"),
+			"namespace", proposeNamespace(s.name, s.host),
 			"version", "1.0.0",
 		),
 	)
@@ -361,6 +362,20 @@ func splitWords(phrase string) []string {
 // pathSegment returns a phrase as a path segment.
 func pathSegment(phrase string) string {
 	return protocol.WithoutMarks(strings.Join(splitWords(phrase), "-"))
+}
+
+// proposeNamespace returns a namespace for a service: its name, after the name of the domain of its host,
+// so that it does not look like the name of somebody else's domain. "Hotel Anil" at anil.example is
+// anil-hotel.
+func proposeNamespace(service, host string) string {
+	domain, _, found := strings.Cut(psl.Domain(strings.ToLower(host)), ".")
+	segment := pathSegment(service)
+	if !found || segment == domain || strings.HasPrefix(segment, domain+"-") {
+		return cmp.Or(segment, "service")
+	}
+	words := strings.FieldsFunc(segment, func(r rune) bool { return r == '-' })
+	words = slices.DeleteFunc(words, func(word string) bool { return slices.Contains(strings.Split(domain, "-"), word) })
+	return strings.Join(append([]string{domain}, words...), "-")
 }
 
 // nameToWords returns a name as words: "No table free" for "no_table_free".
