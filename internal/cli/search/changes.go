@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gazetteer/api/feed"
+	"gazetteer/changefeed"
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
 	"gazetteer/internal/wait"
@@ -27,7 +29,7 @@ type changeFlags struct {
 	hosts, verbs, namespaces, rules, agents, kinds []string
 	severity, since                                string
 	limit                                          int
-	follow                                         bool
+	follow, long                                   bool
 }
 
 func (f *changeFlags) queryValues() url.Values {
@@ -54,9 +56,11 @@ func (a *verbs) changesCommand() *cobra.Command {
 		Short: "Show the newest changes of services and agents",
 		Long: `Changes shows the newest entries of the feed of changes, oldest first: services
 that appear, change, disappear and return, and agents. With --follow it prints new
-entries as they arrive, and reconnects by itself. Times are in UTC.
+entries as they arrive, and reconnects by itself. --long lists every change of an
+entry, with the values before and after. Times are in UTC.
 
   gazetteer changes --severity medium
+  gazetteer changes --long --limit 5
   gazetteer changes --host shop.example --follow
   gazetteer changes --json --since POSITION   the entries after a position (member next)`,
 		Args: cli.NoArgs,
@@ -78,6 +82,7 @@ entries as they arrive, and reconnects by itself. Times are in UTC.
 	flags.StringVar(&f.since, "since", "", "only changes after this position: next of an earlier answer")
 	flags.IntVarP(&f.limit, "limit", "n", 20, "changes to show, 1 to 100")
 	flags.BoolVarP(&f.follow, "follow", "f", false, "wait for new changes and print them")
+	flags.BoolVarP(&f.long, "long", "l", false, "list every change of an entry")
 	return c
 }
 
@@ -102,9 +107,12 @@ func (a *verbs) showChanges(ctx context.Context, c *cli.Client, f changeFlags) e
 		return a.PrintJSON(raw, nil)
 	}
 	for _, change := range list.Changes {
-		if err := a.printChange(change); err != nil {
+		if err := a.printChange(change, f.long); err != nil {
 			return err
 		}
+	}
+	if cut := func(c feed.Change) bool { return len(c.Changes)+c.MoreChanges > 1 }; !f.long && !a.JSON && slices.ContainsFunc(list.Changes, cut) {
+		fmt.Fprintln(a.Out, cli.NewStyle(a.Out).Dim("every change of an entry: --long"))
 	}
 	if f.follow {
 		return a.followChanges(ctx, c, f, list.Next)
@@ -154,8 +162,8 @@ func (a *verbs) checkHostsKnown(ctx context.Context, c *cli.Client, hosts []stri
 }
 
 // printChange writes one change: as a line of JSON, or as time, severity and title, with the
-// important details below.
-func (a *verbs) printChange(c feed.Change) error {
+// important details below, and with all of them if long is set.
+func (a *verbs) printChange(c feed.Change, long bool) error {
 	if a.JSON {
 		text, err := json.Marshal(c)
 		if err == nil {
@@ -169,13 +177,37 @@ func (a *verbs) printChange(c feed.Change) error {
 		severity = style.Bold(severity)
 	}
 	fmt.Fprintf(a.Out, "%s  %s  %s\n", style.Dim(c.At.UTC().Format("2006-01-02 15:04")), severity, format.Visible(c.Title))
+	if long {
+		a.printChangeDetails(c)
+		return nil
+	}
 	for _, change := range c.Changes[min(1, len(c.Changes)):] {
 		if change.Severity.String() == "high" || change.Severity.String() == "medium" {
-			text := strings.ReplaceAll(string(change.Kind), "-", " ") + " " + format.Visible(change.Operation)
-			fmt.Fprintf(a.Out, "%26s%s\n", "", strings.TrimSpace(text))
+			fmt.Fprintf(a.Out, "%26s%s\n", "", describeDetail(change))
 		}
 	}
 	return nil
+}
+
+// printChangeDetails lists every change of an entry, with the values before and after.
+func (a *verbs) printChangeDetails(c feed.Change) {
+	for _, change := range c.Changes {
+		fmt.Fprintf(a.Out, "%18s%-6s  %s\n", "", change.Severity, describeDetail(change))
+		if change.From != "" {
+			fmt.Fprintf(a.Out, "%28sfrom %s\n", "", format.Visible(change.From))
+		}
+		if change.To != "" {
+			fmt.Fprintf(a.Out, "%28sto   %s\n", "", format.Visible(change.To))
+		}
+	}
+	if c.MoreChanges > 0 {
+		fmt.Fprintf(a.Out, "%26sand %s: the server shows all at %s\n", "", cli.Plural(c.MoreChanges, "more change"), format.Visible(c.Page))
+	}
+}
+
+// describeDetail returns a kind of change in words, with the operation that it concerns.
+func describeDetail(c changefeed.Change) string {
+	return strings.TrimSpace(strings.ReplaceAll(string(c.Kind), "-", " ") + " " + format.Visible(c.Operation))
 }
 
 // followPause is the wait before a reconnection after a broken stream.
@@ -224,7 +256,7 @@ func (a *verbs) readStream(ctx context.Context, c *cli.Client, f changeFlags, pl
 			if err := json.Unmarshal([]byte(value), &change); err != nil {
 				return exit.Networkf("%s does not answer as Gazetteer does: %v", c.Base, err)
 			}
-			if err := a.printChange(change); err != nil {
+			if err := a.printChange(change, f.long); err != nil {
 				return err
 			}
 			*place = id

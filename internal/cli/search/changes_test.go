@@ -31,3 +31,33 @@ func TestChangeThatIsTooLongEndsFollowing(t *testing.T) {
 		t.Errorf("following ended with %v", err)
 	}
 }
+
+// TestLongChangesListEverything checks that --long lists what a title only counts, and that the short form
+// says so.
+func TestLongChangesListEverything(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, `{"changes":[{"severity":"high","title":"shop.example changed, and 26 more changes","page":"/services/shop.example/diff",
+			"changes":[{"kind":"endpoint-host-changed","severity":"high","operation":"BUY /cart","from":"a.example","to":"b.example"},
+			{"kind":"intent-changed","severity":"low","operation":"FIND /wares","from":"finds","to":"seeks"}],"more_changes":25}],"next":"1"}`)
+	}))
+	defer server.Close()
+	run := func(args ...string) string {
+		var out strings.Builder
+		app := &cli.App{Streams: cli.Streams{Out: &out, Err: io.Discard}, Server: server.URL, Timeout: time.Minute}
+		c := (&verbs{app}).changesCommand()
+		c.SetArgs(args)
+		if err := c.ExecuteContext(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return out.String()
+	}
+	if short := run(); !strings.Contains(short, "every change of an entry: --long") || strings.Contains(short, "seeks") {
+		t.Errorf("the short form:\n%s", short)
+	}
+	long := run("--long")
+	for _, want := range []string{"endpoint host changed BUY /cart", "from a.example", "to   b.example", "low     intent changed FIND /wares", "to   seeks", "and 25 more changes: the server shows all at /services/shop.example/diff"} {
+		if !strings.Contains(long, want) {
+			t.Errorf("--long does not show %q:\n%s", want, long)
+		}
+	}
+}

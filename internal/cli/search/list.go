@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -20,6 +21,7 @@ import (
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
 	"gazetteer/internal/nearest"
+	"gazetteer/join"
 	"gazetteer/lint/format"
 	"gazetteer/protocol"
 )
@@ -257,7 +259,7 @@ func (a *verbs) showCommand() *cobra.Command {
 		Use:   "show HOST",
 		Short: "Show one service: its operations, its documents and its last visit",
 		Long: `Show prints what is known about one host: the service, its operations, their
-documents, and the result of the last visit.
+documents, the agents whom the owner of its domain names, and the next visit.
 
   gazetteer show www.example.com
 
@@ -299,6 +301,9 @@ func (a *verbs) showService(ctx context.Context, c *cli.Client, host string) err
 	for _, d := range s.Documents {
 		a.printDetail("from", fmt.Sprintf("%s, fetched %s%s", d.URL, cli.FormatAge(now, d.FetchedAt), describeFindings(d.Findings)))
 	}
+	if err := a.printProvedAgents(ctx, c, s); err != nil {
+		return err
+	}
 	if !s.State.Due.IsZero() {
 		a.printDetail("visit", "next "+cli.FormatWait(now, s.State.Due))
 	}
@@ -318,6 +323,26 @@ func (a *verbs) showService(ctx context.Context, c *cli.Client, host string) err
 	}
 	a.printRows(rows)
 	a.PrintNextSteps("More:", a.FormatCommand("search --long host:"+s.Host), a.FormatCommand("find host:"+s.Host), a.FormatCommand("explain "+s.Host))
+	return nil
+}
+
+// printProvedAgents prints the agents whom the owner of a service's domain has named.
+func (a *verbs) printProvedAgents(ctx context.Context, c *cli.Client, s answer.Service) error {
+	if s.Operations == 0 {
+		return nil // agents are joined with operations
+	}
+	var page api.OrchestratePage
+	query := url.Values{"host": {s.Host}, "join": {string(join.Proved)}, "limit": {"1"}}
+	if _, err := c.GetJSON(ctx, "/api/v1/orchestrate?"+query.Encode(), &page); err != nil {
+		return err
+	}
+	for _, o := range page.Operations {
+		for _, agent := range o.Agents {
+			if o.Hit.Host == s.Host && agent.Strength == join.Proved {
+				a.printDetail("agent", formatAgent(agent)+", "+cmp.Or(agent.Inbox, "no inbox"))
+			}
+		}
+	}
 	return nil
 }
 

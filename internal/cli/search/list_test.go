@@ -1,8 +1,15 @@
 package search
 
 import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
+	"time"
 
+	"gazetteer/internal/cli"
 	"gazetteer/protocol"
 )
 
@@ -18,5 +25,33 @@ func TestDescribeFindings(t *testing.T) {
 		if got := describeFindings(findings); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
+	}
+}
+
+// TestShowNamesProvedAgents checks that show names the agents whom the owner of the host's domain names.
+func TestShowNamesProvedAgents(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/api/v1/orchestrate":
+			if r.URL.Query().Get("host") != "shop.example" || r.URL.Query().Get("join") != "proved" {
+				t.Errorf("asked for %s", r.URL.RawQuery)
+			}
+			fmt.Fprint(w, `{"operations":[{"host":"shop.example","agents":[
+				{"did":"did:wba:r.example:agents:AIR-1","air_id":"AIR-1111-1111-1111","username":"seller","strength":"proved","inbox":"https://r.example/inbox/1"},
+				{"did":"did:wba:r.example:agents:AIR-2","air_id":"AIR-2222-2222-2222","strength":"claimed"}]}]}`)
+		default:
+			fmt.Fprint(w, `{"host":"shop.example","name":"Shop","operations":1,"documents":[{"kind":"ai","url":"https://shop.example/.well-known/ai"}]}`)
+		}
+	}))
+	defer server.Close()
+	var out strings.Builder
+	app := &cli.App{Streams: cli.Streams{Out: &out, Err: io.Discard}, Server: server.URL, Timeout: time.Minute}
+	c := (&verbs{app}).showCommand()
+	c.SetArgs([]string{"shop.example"})
+	if err := c.ExecuteContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if text := out.String(); !strings.Contains(text, "agent    did:wba:r.example:agents:AIR-1, https") || !strings.Contains(text, "https://r.example/inbox/1") || strings.Contains(text, "AIR-2") {
+		t.Errorf("show prints\n%s", text)
 	}
 }

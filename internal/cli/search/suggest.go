@@ -169,6 +169,13 @@ func (a *verbs) explainUnknownHost(ctx context.Context, c *cli.Client, host stri
 		a.describeAdding(c, host), a.FormatCommand("services"))
 }
 
+// isKnownHost reports whether the server knows a host of that name.
+func (a *verbs) isKnownHost(ctx context.Context, c *cli.Client, name string) bool {
+	var known struct{}
+	_, err := c.GetJSON(ctx, "/api/v1/services/"+url.PathEscape(name), &known)
+	return err == nil
+}
+
 // explainUnresolved adds similar names to the error of an unknown name.
 func explainUnresolved(ctx context.Context, c *cli.Client, a *verbs, id string, err error) error {
 	refused, ok := errors.AsType[*cli.RefusedError](err)
@@ -180,6 +187,8 @@ func explainUnresolved(ctx context.Context, c *cli.Client, a *verbs, id string, 
 	}
 	namespace, verb, qualified := strings.Cut(id, ".")
 	switch {
+	case qualified && a.isKnownHost(ctx, c, id):
+		return exit.NotFoundf("%s is a host, and resolve takes an agent or NAMESPACE.VERB\nWhat is known of the host: %s", id, a.FormatCommand("show "+cli.QuoteForShell(id)))
 	case qualified:
 		if question := nearest.Question(namespace, listNames(ctx, c, "namespaces", "namespace")); question != "" && !strings.Contains(question, " "+namespace+"?") {
 			return exit.NotFoundf("no service offers %s: there is no namespace %s; %s\nServices with the verb: %s", id, namespace, question, a.FormatCommand("search verb:"+cli.QuoteForShell(verb)))
