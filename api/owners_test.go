@@ -194,7 +194,7 @@ func TestOptOutOfDomain(t *testing.T) {
 			t.Errorf("%s: %+v", host, p)
 		}
 	}
-	if p := e.request("POST", "/api/v1/services/a.example.com/opt-in", "").problem(t); p.Status != 409 || !strings.Contains(p.Help, "/example.com/opt-in") {
+	if p := e.request("POST", "/api/v1/services/a.example.com/opt-in", "").problem(t); p.Status != 409 || !strings.Contains(p.Help, "run gazetteer opt-in example.com or send POST /api/v1/services/example.com/opt-in") {
 		t.Errorf("one of the hosts below: %+v", p)
 	}
 	// What is said of another host, or of one below, says nothing of this one.

@@ -455,7 +455,7 @@ func (p *Pages) stateOf(s answer.State) stateView {
 	v := stateView{
 		Added:    p.MomentOf(s.Added),
 		Visited:  p.MomentOf(s.Visited),
-		Due:      p.MomentOf(s.Due),
+		Due:      p.MomentOfDue(s.Due),
 		FoundOn:  s.FoundOn,
 		Failures: s.Failures,
 	}

@@ -130,7 +130,7 @@ func (p *Pages) addSubmission(c *gin.Context, v *submitView, s answer.Submission
 		v.Refused = append(v.Refused, refusedView{s.Host, s.Detail, frame.AsSentence(s.Help)})
 		return nil
 	}
-	visit := submittedView{Host: s.Host, Waiting: s.State == "waiting", Due: p.MomentOf(s.Due), Visited: p.MomentOf(s.Visited)}
+	visit := submittedView{Host: s.Host, Waiting: s.State == "waiting", Due: p.MomentOfDue(s.Due), Visited: p.MomentOf(s.Visited)}
 	if visit.Waiting {
 		v.Running = v.Running || s.Due.Before(p.Now().Add(time.Minute))
 		visit.Soon = s.Due.Before(p.Now().Add(5 * time.Second))

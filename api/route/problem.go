@@ -309,7 +309,7 @@ func typedProblem(err error) *Error {
 		return NewProblem(rateLimited, e.Error(), "wait for the time in Retry-After").WithRetry(e.Wait)
 	}
 	if e, ok := errors.AsType[*owner.CoveredError](err); ok {
-		return NewProblem(NotOptedOut, e.Error(), "withdraw that one: POST /api/v1/services/"+e.By+"/opt-in")
+		return NewProblem(NotOptedOut, e.Error(), "withdraw that one: run gazetteer opt-in "+e.By+" or send POST /api/v1/services/"+e.By+"/opt-in")
 	}
 	if e, ok := errors.AsType[*audit.QueryError](err); ok {
 		return NewProblem(BadParameter, e.Error(), "").WithLocation(Location{Parameter: e.Parameter})

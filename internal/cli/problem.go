@@ -85,15 +85,35 @@ const blockedHostCode = "blocked-host"
 // airIDRule is the rule that a malformed AIR ID breaks.
 const airIDRule = "air-id"
 
+// nameWait puts the time to wait into a help, once, and not at all if the detail names it.
+func nameWait(help, detail string, wait time.Duration) string {
+	const header = "wait for the time in Retry-After"
+	text := "try again in " + formatWholeSpan(wait)
+	switch {
+	case strings.Contains(detail, "again in "):
+		return strings.TrimLeft(strings.Replace(strings.Replace(help, header+", or ", "", 1), header, "", 1), ",; ")
+	case strings.Contains(help, header):
+		return strings.Replace(help, header, text, 1)
+	}
+	return strings.TrimPrefix(help+"; "+text, "; ")
+}
+
+// formatWholeSpan is FormatSpan for a wait: it rounds up, so that the wait is over after it.
+func formatWholeSpan(wait time.Duration) string {
+	for _, unit := range []time.Duration{24 * time.Hour, time.Hour, time.Minute} {
+		if wait > 2*unit {
+			return FormatSpan((wait + unit - 1).Truncate(unit))
+		}
+	}
+	return FormatSpan(wait)
+}
+
 // StatusError converts a refusal to an error with the command's exit code.
 func StatusError(status int, body []byte) error {
 	var p problem
 	json.Unmarshal(body, &p) // an invalid body contains no message for a user
 	if status == http.StatusTooManyRequests && p.Retry > 0 {
-		wait := "try again in " + (time.Duration(p.Retry) * time.Second).String()
-		if p.Help = strings.Replace(p.Help, "wait for the time in Retry-After", wait, 1); !strings.Contains(p.Help, wait) {
-			p.Help = strings.TrimPrefix(p.Help+"; "+wait, "; ")
-		}
+		p.Help = nameWait(p.Help, p.Detail, time.Duration(p.Retry)*time.Second)
 	}
 	text := p.formatText()
 	if text == "" {

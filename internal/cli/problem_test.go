@@ -39,10 +39,13 @@ func TestCauseIsShownOnce(t *testing.T) {
 // A refusal because of a limit says when to try again; the header is not visible to the user.
 func TestRefusalsSayWhenToTryAgain(t *testing.T) {
 	for body, want := range map[string]string{
-		`{"detail": "at most 30 an hour", "help": "wait for the time in Retry-After", "retry_after_seconds": 115}`:                     "at most 30 an hour\ntry again in 1m55s",
-		`{"detail": "at most 30 an hour", "help": "wait for the time in Retry-After, or sign the request", "retry_after_seconds": 20}`: "at most 30 an hour\ntry again in 20s, or sign the request",
-		`{"detail": "this agent has claimed 3 handles", "help": "prove a domain to claim more, or wait", "retry_after_seconds": 3600}`: "this agent has claimed 3 handles\nprove a domain to claim more, or wait; try again in 1h0m0s",
-		`{"detail": "this agent was changed very often", "retry_after_seconds": 12}`:                                                   "this agent was changed very often\ntry again in 12s",
+		`{"detail": "at most 30 an hour", "help": "wait for the time in Retry-After", "retry_after_seconds": 115}`:                                  "at most 30 an hour\ntry again in 115 seconds",
+		`{"detail": "at most 30 an hour", "help": "wait for the time in Retry-After, or sign the request", "retry_after_seconds": 20}`:              "at most 30 an hour\ntry again in 20 seconds, or sign the request",
+		`{"detail": "this agent has claimed 3 handles", "help": "prove a domain to claim more, or wait", "retry_after_seconds": 3600}`:              "this agent has claimed 3 handles\nprove a domain to claim more, or wait; try again in 60 minutes",
+		`{"detail": "this agent was changed very often", "retry_after_seconds": 12}`:                                                                "this agent was changed very often\ntry again in 12 seconds",
+		`{"detail": "the host can be visited again in 10 minutes: it was", "help": "wait for the time in Retry-After", "retry_after_seconds": 600}`: "the host can be visited again in 10 minutes: it was",
+		`{"detail": "very often", "help": "wait for the time in Retry-After", "retry_after_seconds": 3599}`:                                         "very often\ntry again in 60 minutes",
+		`{"detail": "visited again in 10 minutes", "help": "wait for the time in Retry-After, or sign the request", "retry_after_seconds": 600}`:    "visited again in 10 minutes\nsign the request",
 	} {
 		if got := StatusError(http.StatusTooManyRequests, []byte(body)).Error(); got != want {
 			t.Errorf("%s:\ngot  %s\nwant %s", body, got, want)

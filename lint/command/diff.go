@@ -5,11 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"gazetteer/convert"
 	"gazetteer/document"
 	"gazetteer/document/diff"
 	"gazetteer/fetch"
@@ -216,11 +218,31 @@ func (d *diffRun) pairSides(args []string, before, after []diff.Input) (a, b dif
 	}
 	switch {
 	case len(common) == 0:
-		return a, b, inputErrorf("%s is %s and %s is %s: documents of different formats cannot be compared", args[0], describeSide(before), args[1], describeSide(after))
+		return a, b, inputErrorf("%s is %s and %s is %s: documents of different formats cannot be compared%s", args[0], describeSide(before), args[1], describeSide(after), d.proposeConversion(args, before, after))
 	case len(common) > 1:
 		d.printError("both publish %s; compared: %s (choose with --as)", document.ListKinds(common, "and"), common[0])
 	}
 	return a, b, nil
+}
+
+// proposeConversion returns a line with the command that turns one of two documents into the format of the
+// other, "" if there is none.
+func (d *diffRun) proposeConversion(args []string, before, after []diff.Input) string {
+	for i, sides := range [][2][]diff.Input{{before, after}, {after, before}} {
+		for _, from := range sides[0] {
+			for _, to := range sides[1] {
+				if _, err := convert.Find(string(from.Kind), string(to.Kind)); err != nil {
+					continue
+				}
+				file := args[i]
+				if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
+					file = "FILE"
+				}
+				return fmt.Sprintf("\nconvert one of them first: %s convert --to %s %s", d.Program, to.Kind, file)
+			}
+		}
+	}
+	return ""
 }
 
 func describeSide(side []diff.Input) string {

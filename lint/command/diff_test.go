@@ -58,7 +58,8 @@ func TestDiffExitCodes(t *testing.T) {
 		{[]string{a, a + ".gone"}, 3, "no such file"},
 		{[]string{a, broken}, 3, "broken.json"},
 		{[]string{a, other}, 3, "OpenAPI"},
-		{[]string{a, agis}, 3, "different formats"},
+		{[]string{a, agis}, 3, "different formats cannot be compared\nconvert one of them first: gazlint convert --to agis " + a},
+		{[]string{agis, a}, 3, "convert --to agis " + a},
 	} {
 		code, out, complaints := run(t, "", nil, append([]string{"diff"}, c.args...)...)
 		if code != c.code || !strings.Contains(out+complaints, c.want) {

@@ -219,12 +219,21 @@ func (x *parsedExport) checkEnd(lines *bufio.Scanner, l exportLine, n int, sum [
 	return lines.Err()
 }
 
+// isErased reports whether the record of an agent holds only what an erasure leaves.
+func isErased(record store.Record) bool {
+	var agent registry.Agent
+	return record.Decode(&agent) == nil && agent.Status == registry.Erased
+}
+
 // storeImport stores a verified export.
 func (t *Transfer) storeImport(ctx context.Context, x *parsedExport) (ImportResult, error) {
 	now := t.registry.Timestamp()
 	result := ImportResult{Origin: x.head.Registry, Entries: len(x.entries), Notes: []string{}}
 	note := func(format string, a ...any) { result.Notes = append(result.Notes, fmt.Sprintf(format, a...)) }
-	switch _, err := t.store.Get(ctx, store.AgentKey(x.head.AirID)); {
+	switch record, err := t.store.Get(ctx, store.AgentKey(x.head.AirID)); {
+	case err == nil && isErased(record):
+		return result, &registry.Refusal{Kind: registry.ErrGone, Code: registry.Erased, Message: "the agent " + x.head.AirID + " was erased here",
+			Help: "an erasure is permanent, and an AIR ID never assigned twice, so no export brings the agent back: its owner must register a new one"}
 	case err == nil:
 		return result, &registry.Refusal{Kind: registry.ErrState, Code: "air-id-taken", Message: "the AIR ID " + x.head.AirID + " is in use here", Help: "an agent is never overwritten, and an AIR ID never assigned twice: if it is the same agent, it is already here; if not, its owner must register a new one"}
 	case !errors.Is(err, store.ErrNotFound):

@@ -25,6 +25,15 @@ func (f *Frame) MomentOf(t time.Time) Moment {
 	}
 }
 
+// MomentOfDue is MomentOf for a time at which something is due: "due now" once it has come.
+func (f *Frame) MomentOfDue(t time.Time) Moment {
+	m := f.MomentOf(t)
+	if !t.IsZero() && t.Sub(f.Now()) < 10*time.Second {
+		m.Ago = "now"
+	}
+	return m
+}
+
 // relativeTime returns how long ago a time was, or for a negative span how far ahead, in the
 // largest unit that counts at least two (or "a day ago").
 func relativeTime(span time.Duration) string {

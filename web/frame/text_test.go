@@ -94,6 +94,17 @@ func TestClip(t *testing.T) {
 	}
 }
 
+// TestDueIsNow checks that what is due at this time, or was before, is due now and not "just now".
+func TestDueIsNow(t *testing.T) {
+	now := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
+	f := Frame{Now: func() time.Time { return now }}
+	for span, want := range map[time.Duration]string{-time.Hour: "now", 0: "now", 9 * time.Second: "now", 2 * time.Hour: "in 2 hours"} {
+		if got := f.MomentOfDue(now.Add(span)).Ago; got != want {
+			t.Errorf("%v: %q, want %q", span, got, want)
+		}
+	}
+}
+
 func TestRelative(t *testing.T) {
 	for span, want := range map[time.Duration]string{
 		0:                                   "just now",

@@ -212,10 +212,17 @@ func (a *verbs) completeRegistration(ctx context.Context, server *cli.Client, k 
 	return keys, logged, nil
 }
 
-// isFinal reports whether the registry has refused a registration for its content: the same request
-// is refused again, so that no agent has its key.
+// isFinal reports whether a registration was refused in such a way that the same request is refused
+// again, so that no agent has its key: for its content, by a closed registry or a ban, or because there
+// is no registry.
 func isFinal(refused *cli.RefusedError) bool {
-	return refused.Code != "" && (refused.Status == http.StatusBadRequest || refused.Status == http.StatusUnprocessableEntity)
+	switch refused.Status {
+	case http.StatusBadRequest, http.StatusForbidden, http.StatusConflict, http.StatusUnprocessableEntity:
+		return refused.Code != ""
+	case http.StatusNotFound, http.StatusMethodNotAllowed:
+		return true
+	}
+	return false
 }
 
 // refusedEndpoint matches the place in a list of service endpoints that the registry refuses.

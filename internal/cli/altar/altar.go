@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -126,8 +127,16 @@ func (v *verbs) addIdentity(c *cobra.Command, f *identityFlags) error {
 		body.Certificate = toolhost.HashCertificate(certificate)
 	}
 	return v.runWithServer(c.Context(), cli.Setup, func(server *cli.Client) error {
+		var before api.IdentityList
+		if _, err := server.GetJSON(c.Context(), "/admin/altar/identities", &before); err != nil {
+			return err
+		}
 		return cli.ShowAnswer(c.Context(), v.App, server, http.MethodPost, "/admin/altar/identities", body, nil, func(added toolhost.Identity) error {
-			v.PrintField("added", added.Kind+" "+added.ID)
+			what := "added"
+			if slices.ContainsFunc(before.Identities, func(old toolhost.Identity) bool { return old.Kind == added.Kind && old.ID == added.ID }) {
+				what = "replaced"
+			}
+			v.PrintField(what, added.Kind+" "+added.ID)
 			return nil
 		})
 	})
