@@ -145,9 +145,9 @@ func TestConfirmationAtTerminal(t *testing.T) {
 	}
 }
 
-// TestCtrlCAtPassphrase checks that Ctrl-C ends a command that asks for a passphrase, and that it has
-// made no key.
-func TestCtrlCAtPassphrase(t *testing.T) {
+// TestEndAtPassphrase checks that Ctrl-C and Ctrl-D end a command that asks for a passphrase, and that it
+// has made no key.
+func TestEndAtPassphrase(t *testing.T) {
 	t.Parallel()
 	p := startProgram(t, "crawler.enabled=false")
 	for _, keys := range []string{"\x03", "a secret\n\x03"} {
@@ -156,7 +156,27 @@ func TestCtrlCAtPassphrase(t *testing.T) {
 			t.Errorf("%q: %d, %q", keys, code, shown)
 		}
 	}
+	for _, keys := range []string{"\x04", "\n", "a secret\n\x04"} {
+		shown, code := p.answerAtTerminal("Passphrase for the new keys: ", keys, "agent", "new", "Booker", "--encrypt")
+		if code != exit.Usage || !strings.HasSuffix(shown, "\ngazetteer: no passphrase was given: nothing was done\n") {
+			t.Errorf("%q: %d, %q", keys, code, shown)
+		}
+	}
 	if keys, err := filepath.Glob(filepath.Join(p.dir, "*.key*")); err != nil || len(keys) > 0 {
 		t.Errorf("the interrupted commands have made %q (%v)", keys, err)
+	}
+}
+
+// TestEditedPassphrase checks that the keys which edit a line edit a hidden one, too, and that a key with
+// this passphrase can be used.
+func TestEditedPassphrase(t *testing.T) {
+	t.Parallel()
+	p := startProgram(t, "crawler.enabled=false")
+	line := "wrong\x15secrex\x7fty\x7f\n"
+	if shown, code := p.answerAtTerminal("Passphrase for the new keys: ", line+"secret\n", "agent", "new", "Booker", "--encrypt"); code != exit.OK || strings.Contains(shown, "secret") {
+		t.Fatalf("%d, %q", code, shown)
+	}
+	if shown, code := p.answerAtTerminal("Passphrase of agent.key: ", "secret\r", "agent", "update", "--description", "Books."); code != exit.OK {
+		t.Errorf("%d, %q", code, shown)
 	}
 }

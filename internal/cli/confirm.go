@@ -48,16 +48,14 @@ func (a *App) ReadPassword(ctx context.Context, prompt string) (text []byte, ask
 	if terminal == nil {
 		return nil, false, nil
 	}
-	before, err := term.GetState(int(terminal.Fd()))
+	before, err := term.MakeRaw(int(terminal.Fd())) // before the prompt, so that no answer is shown
 	if err != nil {
 		return nil, true, err
 	}
 	fmt.Fprint(a.Err, prompt)
-	text, err = wait.ForRead(ctx, func() ([]byte, error) { return term.ReadPassword(int(terminal.Fd())) })
+	text, err = wait.ForRead(ctx, func() ([]byte, error) { return readHiddenLine(terminal) })
+	term.Restore(int(terminal.Fd()), before)
 	fmt.Fprintln(a.Err)
-	if ctx.Err() != nil {
-		term.Restore(int(terminal.Fd()), before) // the abandoned read leaves it without echo
-	}
 	return text, true, err
 }
 

@@ -144,7 +144,7 @@ func (k *keyring) askPassphrase(ctx context.Context, a *verbs, prompt string) ([
 		return nil, exit.Usagef("a passphrase is needed and there is no terminal to ask on: give it with --passphrase-file")
 	}
 	if err != nil || len(passphrase) == 0 {
-		return nil, exit.Usagef("no passphrase was given")
+		return nil, exit.Usagef("no passphrase was given: nothing was done")
 	}
 	return passphrase, nil
 }
