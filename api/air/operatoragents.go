@@ -191,7 +191,7 @@ func (a *Routes) publishAnchor(ctx context.Context, in *route.EmptyBody) (*route
 		a.awaitLog(ctx) // acknowledged writes are in the tree
 	}
 	if err := a.publish(ctx); err != nil {
-		return nil, route.NewProblem(route.Unavailable, fmt.Sprintf("no witness has cosigned: %.1000s", err), "see the log of the server").WithRetry(time.Minute).WithCause(err)
+		return nil, route.NewProblem(route.Unavailable, fmt.Sprintf("a witness has not cosigned: %.1000s", err), "check that the witness runs at its URL in registry.witnesses; gazetteer registry shows the state of each").WithRetry(time.Minute).WithCause(err)
 	}
 	return route.Written(a.Mux, AnchorAnswer{a.newestAnchor()}), nil
 }

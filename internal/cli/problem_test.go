@@ -27,8 +27,8 @@ func TestRefusalsHaveColumn(t *testing.T) {
 // The cause of a failure follows the detail, unless the detail has it already.
 func TestCauseIsShownOnce(t *testing.T) {
 	for body, want := range map[string]string{
-		`{"detail": "the disk is full", "cause": "write data/store.bolt: no space left"}`:        "the disk is full\ncause: write data/store.bolt: no space left",
-		`{"detail": "no witness has cosigned: the answer is 500", "cause": "the answer is 500"}`: "no witness has cosigned: the answer is 500",
+		`{"detail": "the disk is full", "cause": "write data/store.bolt: no space left"}`:           "the disk is full\ncause: write data/store.bolt: no space left",
+		`{"detail": "a witness has not cosigned: the answer is 500", "cause": "the answer is 500"}`: "a witness has not cosigned: the answer is 500",
 	} {
 		if got := StatusError(http.StatusServiceUnavailable, []byte(body)).Error(); got != want {
 			t.Errorf("%s:\ngot  %s\nwant %s", body, got, want)

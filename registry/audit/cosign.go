@@ -5,7 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
+	"net/url"
+	"os"
 	"strings"
 	"time"
 
@@ -46,17 +49,17 @@ var errOvertaken = errors.New("it has cosigned a newer checkpoint of this log me
 
 // cosignHead asks a witness to cosign a checkpoint.
 func (l *Log) cosignHead(ctx context.Context, client *http.Client, prefix string, witness note.Verifier, head checkpoint.Checkpoint, signed []byte) error {
-	url := strings.TrimSuffix(prefix, "/") + "/add-checkpoint"
+	address := strings.TrimSuffix(prefix, "/") + "/add-checkpoint"
 	l.mu.Lock()
 	older := l.witnessed[witness.Name()]
 	l.mu.Unlock()
 	prove := func(older int64) (tlog.TreeProof, error) { return l.proveConsistency(ctx, older, head.N) }
-	line, size, err := submitCheckpoint(ctx, client, url, min(older, head.N), head, signed, prove)
+	line, size, err := submitCheckpoint(ctx, client, address, min(older, head.N), head, signed, prove)
 	switch {
 	case err == nil && line == nil && size > head.N && size <= l.submittedSize():
 		err = errOvertaken
 	case err == nil && line == nil: // the witness has another size than expected, and has returned it
-		line, size, err = submitCheckpoint(ctx, client, url, size, head, signed, prove)
+		line, size, err = submitCheckpoint(ctx, client, address, size, head, signed, prove)
 	}
 	if err == nil && line == nil {
 		err = fmt.Errorf("its last checkpoint has %d leaves, and changes while we ask", size)
@@ -87,7 +90,7 @@ type prover func(older int64) (tlog.TreeProof, error)
 
 // submitCheckpoint sends one request. It returns the signature lines, or the size of the witness's
 // tree if it differs from older.
-func submitCheckpoint(ctx context.Context, client *http.Client, url string, older int64, head checkpoint.Checkpoint, signed []byte, prove prover) (lines []byte, size int64, err error) {
+func submitCheckpoint(ctx context.Context, client *http.Client, address string, older int64, head checkpoint.Checkpoint, signed []byte, prove prover) (lines []byte, size int64, err error) {
 	if older > head.N {
 		return nil, 0, &ForkError{cause: CauseWitness, Problem: fmt.Sprintf("a witness has cosigned a tree of %d leaves, and this one has %d: an older copy of the log was put back", older, head.N),
 			Remedy: remedyRestore + ", or " + remedyAnew}
@@ -101,13 +104,13 @@ func submitCheckpoint(ctx context.Context, client *http.Client, url string, olde
 		body = fmt.Appendf(body, "%s\n", h)
 	}
 	body = append(append(body, '\n'), signed...)
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
 		return nil, 0, err
 	}
 	answer, err := client.Do(request)
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, describeUnanswered(address, err)
 	}
 	defer answer.Body.Close()
 	text, err := limit.ReadAll(answer.Body, checkpoint.MaxSize)
@@ -130,6 +133,20 @@ func submitCheckpoint(ctx context.Context, client *http.Client, url string, olde
 			Remedy: remedyRestore + ", or " + remedyAnew}
 	}
 	return nil, 0, fmt.Errorf("the answer is %s: %s", answer.Status, protocol.ClipBytes(string(text), checkpoint.MaxQuoted))
+}
+
+// describeUnanswered says which address did not answer, and why in the words of the system alone.
+func describeUnanswered(address string, err error) error {
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		err = e.Err
+	}
+	if e, ok := errors.AsType[*net.OpError](err); ok {
+		err = e.Err
+	}
+	if e, ok := errors.AsType[*os.SyscallError](err); ok {
+		err = e.Err
+	}
+	return fmt.Errorf("%s does not answer: %w", address, err)
 }
 
 // addCosignature adds a cosignature to the published checkpoint if it is still the newest one.

@@ -3,7 +3,6 @@ package audit
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -31,7 +30,10 @@ type Cosigner struct {
 func ParseCosigner(text string) (Cosigner, error) {
 	fields := strings.Fields(text)
 	if len(fields) != 2 || !strings.HasPrefix(fields[1], "http://") && !strings.HasPrefix(fields[1], "https://") {
-		return Cosigner{}, errors.New("want the public key of a witness and the URL to send checkpoints to")
+		return Cosigner{}, errors.New("want the public key of a witness and the URL to send checkpoints to: \"PUBLIC-KEY https://registry.example/witness\"")
+	}
+	if _, err := note.NewVerifier(fields[0]); err == nil {
+		return Cosigner{}, errors.New("it is the key of a log; want that of a witness, as the other registry shows it at /witness/key")
 	}
 	key, err := checkpoint.NewVerifier(fields[0])
 	return Cosigner{Key: key, URL: strings.TrimSuffix(fields[1], "/")}, err
@@ -85,22 +87,22 @@ func (c *Cosigners) Run(ctx context.Context, failed func(error)) error {
 // AskAll asks every witness to cosign the newest checkpoint. It joins the errors of the witnesses
 // that failed.
 func (c *Cosigners) AskAll(ctx context.Context) error {
+	if c.log.Head().N == 0 {
+		return nil // no checkpoint exists yet, and no witness has answered
+	}
 	client := newWitnessClient(cosignTimeout)
 	var all error
 	for _, witness := range c.list {
 		err := c.askWitness(ctx, client, witness)
 		c.noteAnswer(witness.Key.Name(), err)
 		if err != nil {
-			all = errors.Join(all, fmt.Errorf("witness %s: %w", witness.Key.Name(), err))
+			all = errors.Join(all, err)
 		}
 	}
 	return all
 }
 
 func (c *Cosigners) askWitness(ctx context.Context, client *http.Client, witness Cosigner) error {
-	if c.log.Head().N == 0 {
-		return nil // no checkpoint exists yet
-	}
 	if err := c.log.Cosign(ctx, client, witness.URL, witness.Key); err != nil {
 		return err
 	}

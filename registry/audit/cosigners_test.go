@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -48,6 +49,12 @@ func TestCosignersCosign(t *testing.T) {
 	must(err)
 	ours := audit.NewCosigners(log, []audit.Cosigner{cosigner})
 	must(ours.AskAll(ctx)) // of an empty log there is nothing to cosign
+	if s := ours.Status()[0]; !s.Answered.IsZero() {
+		t.Errorf("no witness was asked, and %+v", s)
+	}
+	if _, err := audit.ParseCosigner(log.Key() + " " + server.URL); err == nil || !strings.Contains(err.Error(), "it is the key of a log; want that of a witness") {
+		t.Errorf("the key of a log as a witness: %v", err)
+	}
 	if a, ok := ours.NewestAnchor(); ok {
 		t.Errorf("an empty log is anchored: %+v", a)
 	}
@@ -63,7 +70,7 @@ func TestCosignersCosign(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 	server.Close()
-	if err := ours.AskAll(ctx); err == nil || !strings.Contains(err.Error(), "witness witness.example: ") {
+	if err := ours.AskAll(ctx); err == nil || !regexp.MustCompile(`^ask the witness witness.example: http://\S+/add-checkpoint does not answer: connection refused$`).MatchString(err.Error()) {
 		t.Errorf("a witness that does not answer: %v", err)
 	}
 	if again, ok := ours.NewestAnchor(); !ok || again.Time != a.Time {

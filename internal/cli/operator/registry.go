@@ -118,7 +118,7 @@ func formatFailingWitness(now time.Time, w air.FailingWitness) string {
 	if w.AnsweredAt != nil {
 		last = "it cosigned " + cli.FormatAge(now, *w.AnsweredAt) + " for the last time"
 	}
-	return w.Witness + " does not cosign the log: " + w.Problem + "; " + last
+	return w.Witness + " does not cosign the log: " + strings.TrimPrefix(w.Problem, "ask the witness "+w.Witness+": ") + "; " + last
 }
 
 func (a *verbs) printAdmission(d admission.PolicyState) {
