@@ -43,8 +43,8 @@ func (a *Operator) writeCensus(_ context.Context, in *censusInput) (*route.Strea
 		}
 	}
 	dir := filepath.Clean(in.Dir)
-	if err := census.CheckFolder(dir); err != nil {
-		return nil, route.NewProblem(route.BadParameter, err.Error(), "").WithLocation(route.Location{Parameter: "dir"})
+	if census.CheckFolder(dir) != nil {
+		return nil, route.NewProblem(route.BadParameter, census.ErrExists.Error(), "").WithLocation(route.Location{Parameter: "dir"})
 	}
 	return &route.StreamOutput{Body: func(ctx huma.Context) { a.streamCensus(ctx, dir, at) }}, nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -48,7 +49,11 @@ crawls. The command creates the whole folder or none.`,
 				query.Set("at", at)
 			}
 			return a.withUnlimitedOperator(c, func(server *cli.Client) error {
-				return a.printCensus(c.Context(), server, "/admin/census?"+query.Encode())
+				err := a.printCensus(c.Context(), server, "/admin/census?"+query.Encode())
+				if err != nil && strings.HasPrefix(err.Error(), census.ErrExists.Error()) { // answers name no paths
+					return exit.Usagef("%s: %w", whole, err)
+				}
+				return err
 			})
 		},
 	}
