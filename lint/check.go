@@ -279,6 +279,14 @@ func sameService(s *agis.Summary, full *agis.Document, address string) bool {
 	return same(s.Links.AGISDocument, address) || same(s.AGTP, full.AGTP) || same(s.Service, full.Service)
 }
 
+// conversionHelp says how a text of a format that is not checked becomes one that is.
+func conversionHelp(format string) string {
+	if format == "openapi" {
+		return "make an AI Discovery document from it with gazlint init --openapi FILE, or an AGIS document with gazlint init --format agis --openapi FILE"
+	}
+	return "make an AGIS document from it with gazlint convert --from " + format + " --to agis FILE"
+}
+
 // unreadableFinding returns the finding for a text of no known format.
 func unreadableFinding(in Input, guess Guess, syntax error) protocol.Finding {
 	if in.Kind != "" {
@@ -293,7 +301,7 @@ func unreadableFinding(in Input, guess Guess, syntax error) protocol.Finding {
 	if guess.Other != "" {
 		help := "an AI Discovery document has the member aiendpoint, an AGIS document the field agis"
 		if guess.Format != "" {
-			help = "turn it into one that can be checked: convert --from " + guess.Format + " --to agis (or: --to ai)"
+			help = conversionHelp(guess.Format)
 		}
 		return newFinding("DOC102", "this is a document of another format: "+guess.Other, help)
 	}

@@ -436,3 +436,20 @@ func TestTruncatedText(t *testing.T) {
 		}
 	}
 }
+
+// TestHelpForOtherFormats checks that the help is a whole command, with a conversion that exists.
+func TestHelpForOtherFormats(t *testing.T) {
+	for text, want := range map[string]string{
+		"openapi: 3.1.0\ninfo: {title: T, version: '1'}\npaths: {}\n":                                          "gazlint init --openapi FILE",
+		`{"tools":[{"name":"a","description":"b","inputSchema":{"type":"object"}}]}`:                           "gazlint convert --from mcp --to agis FILE",
+		`{"aiendpoint":"1.0","service":{"name":"a","description":"b","language":"Deutsch"},"capabilities":[]}`: `["de"]`,
+	} {
+		helps := ""
+		for _, f := range lint.Check(lint.Input{Name: "x", Text: []byte(text)}, lint.Options{}).Findings {
+			helps += f.Help + "\n"
+		}
+		if !strings.Contains(helps, want) {
+			t.Errorf("%s: no help says %q:\n%s", text, want, helps)
+		}
+	}
+}

@@ -16,12 +16,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"gazetteer/internal/config"
 	"gazetteer/internal/exit"
+	"gazetteer/internal/privatefile"
 	"gazetteer/internal/server"
 	"gazetteer/internal/wait"
 	"gazetteer/limit"
@@ -177,7 +179,13 @@ func NoDataError(settings config.Config, access Access) error {
 
 // UnreadableError returns the error of a data directory of another user.
 func UnreadableError(dir string, err error) error {
-	return exit.Dataf("the data directory %s cannot be read: %v\nrun the command as its owner: sudo -u OWNER gazetteer …", format.Visible(dir), err)
+	owner := "OWNER"
+	if info, err := os.Stat(dir); err == nil {
+		if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+			owner = privatefile.UserName(int(stat.Uid))
+		}
+	}
+	return exit.Dataf("the data directory %s cannot be read: %v\nrun the command as its owner: sudo -u %s gazetteer …", format.Visible(dir), err, owner)
 }
 
 // otherServerError returns the error of a command that only the owner of a data directory can

@@ -3,9 +3,11 @@ package cli
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -15,6 +17,7 @@ import (
 	"time"
 
 	"gazetteer/internal/exit"
+	"gazetteer/internal/privatefile"
 	"gazetteer/internal/server"
 	"gazetteer/internal/teststore"
 	"gazetteer/store"
@@ -209,5 +212,13 @@ func TestRefusalsThatAreCutOff(t *testing.T) {
 				t.Errorf("%s, %s: %v", path, name, err)
 			}
 		}
+	}
+}
+
+// TestUnreadableDirectoryNamesOwner checks that the error of a directory of another user names that user.
+func TestUnreadableDirectoryNamesOwner(t *testing.T) {
+	me := privatefile.UserName(os.Geteuid())
+	if text := UnreadableError(t.TempDir(), fs.ErrPermission).Error(); !strings.Contains(text, "sudo -u "+me+" gazetteer") {
+		t.Errorf("%q does not name %s", text, me)
 	}
 }

@@ -333,7 +333,11 @@ func describeKind(k protocol.Kind) string {
 // stringArray reads an array of strings and reports other elements under code.
 func (c *checker) stringArray(n *protocol.Node, code string) []string {
 	if n.Kind != protocol.Array {
-		c.Add(code, n, n.Key+" is "+describeKind(n.Kind)+", not an array of strings", `write it as an array, for example ["`+"…"+`"]`)
+		example := "…"
+		if n.Key == "language" {
+			example = "de"
+		}
+		c.Add(code, n, n.Key+" is "+describeKind(n.Kind)+", not an array of strings", `write it as an array, for example ["`+example+`"]`)
 		return nil
 	}
 	for _, item := range n.Items {
