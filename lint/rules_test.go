@@ -1,6 +1,8 @@
 package lint_test
 
 import (
+	"regexp"
+	"strings"
 	"testing"
 
 	"gazetteer/lint"
@@ -21,6 +23,23 @@ func TestRuleMatches(t *testing.T) {
 		for words, want := range cases {
 			if got := lint.RuleMatches(r, words); got != want {
 				t.Errorf("%s (%s) matches %q: %v", code, r.Section, words, got)
+			}
+		}
+	}
+}
+
+// TestTextsOfRulesMarkNames checks that the names in the texts of rules are in backquotes, which pages show
+// as code.
+func TestTextsOfRulesMarkNames(t *testing.T) {
+	name := regexp.MustCompile(`[a-z]+_[a-z]+|\b[a-z]+\.[a-z]+\b|\b(aiendpoint|agis|auth|params)\b`)
+	for _, r := range lint.Rules() {
+		parts := strings.Split(r.Text, "`")
+		if len(parts)%2 == 0 {
+			t.Errorf("%s has a backquote without another one: %s", r.Code, r.Text)
+		}
+		for i := 0; i < len(parts); i += 2 {
+			if found := name.FindString(parts[i]); found != "" && found != "robots.txt" && found != "llms.txt" {
+				t.Errorf("%s has %q without backquotes: %s", r.Code, found, r.Text)
 			}
 		}
 	}

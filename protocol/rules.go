@@ -7,7 +7,7 @@ import (
 
 // ParseRules reads the table of rules of a package, from an embedded file. It panics if a rule is
 // malformed or occurs twice, and names it. A rule has a line with its code, slug, severity, basis and
-// section; its text; and two examples, which end with a line break unless they begin with |-:
+// section; its text, with names and values in backquotes; and two examples, which end with a line break unless they begin with |-:
 //
 //	AI301 name-missing error must AI Discovery §3.2
 //	The service needs a name.

@@ -1450,6 +1450,7 @@ func TestRulePageLeadsToItsHosts(t *testing.T) {
 		h := mount(t, sample{word: plainWord}, web.Options{Bot: crawlerpages.Bot{Contact: contact}})
 		wantPage(t, "the contact "+contact, get(t, h, "/rules/AI418"), 200, []string{want, "Is this rule wrong?", "gazetteer validate --rule AI418"})
 	}
+	wantPage(t, "names in a text", get(t, h, "/rules/AI214"), 200, []string{"The member <code>service</code> is required", "<title>AI214: The member service is required"})
 	if page := get(t, h, "/rules/AI805").Body.String(); strings.Contains(page, "break this rule") || strings.Contains(page, "breaks this rule") {
 		t.Error("AI805 is a note, which the census does not count")
 	}

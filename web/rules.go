@@ -172,5 +172,5 @@ func (p *Pages) rulePage(c *gin.Context) (frame.WebPage, error) {
 		}
 		v.Counted, v.Hosts = err == nil, counted.Total
 	}
-	return frame.WebPage{Name: "rule", Title: r.Code + ": " + v.Title, Body: v}, nil
+	return frame.WebPage{Name: "rule", Title: r.Code + ": " + strings.ReplaceAll(v.Title, "`", ""), Body: v}, nil
 }

@@ -22,7 +22,7 @@ type RuleView struct {
 	Section  string            `json:"section" doc:"the place in the draft"`
 	Basis    string            `json:"basis" doc:"the origin of the rule: must, should or may as in the draft; inferred if the draft does not decide; own for our rules"`
 	Pass     int               `json:"pass,omitempty" doc:"the validation pass of AGIS 9.1, 1 to 8"`
-	Text     string            `json:"text" doc:"what the rule asks for"`
+	Text     string            `json:"text" doc:"what the rule asks for, with names and values in backquotes"`
 	Bad      string            `json:"bad" doc:"an excerpt that breaks it"`
 	Good     string            `json:"good" doc:"the same excerpt, fixed"`
 }

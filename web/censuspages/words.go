@@ -95,7 +95,7 @@ func describeFigure(family, value string) string {
 		return formatWord(kind) + ": " + mediaType
 	case "rule":
 		if r, ok := lint.Rule(value); ok {
-			return value + " " + wording.Shorten(wording.FirstSentence(r.Text), maxRuleTitle)
+			return value + " " + wording.Shorten(strings.ReplaceAll(wording.FirstSentence(r.Text), "`", ""), maxRuleTitle)
 		}
 	case "size", "tokens", "operations", "version-count":
 		if from, to, ok := parseRange(value); ok {

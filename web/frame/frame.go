@@ -79,7 +79,7 @@ func New(o Options) *Frame {
 	f.shared = template.Must(template.New("").Funcs(template.FuncMap{
 		"text":      breakable,
 		"clip":      clipEscaped,
-		"members":   markMembers,
+		"rule":      markRule,
 		"finding":   markSentence,
 		"advice":    markAdvice,
 		"path":      clipPath,

@@ -9,8 +9,22 @@ import (
 	"unicode/utf8"
 )
 
-// A text about a document names its members without marks, because the command line and the API have
-// the same text: "returns is missing". A page sets them in the font of code.
+// The text of a rule has names and values in backquotes. A finding names members without marks, because
+// the command line and the API have the same text: "returns is missing". A page sets both in the font of
+// code.
+
+// markRule returns the text of a rule as HTML.
+func markRule(text string) template.HTML {
+	var b strings.Builder
+	for i, part := range strings.Split(text, "`") {
+		if i%2 == 1 {
+			b.WriteString("<code>" + string(breakable(part)) + "</code>")
+		} else {
+			b.WriteString(string(breakable(part)))
+		}
+	}
+	return template.HTML(b.String())
+}
 
 // memberNames are members whose names are no words of English.
 var memberNames = []string{"aiendpoint", "agis", "agtp", "auth", "meta", "params", "negotiable"}

@@ -2,6 +2,13 @@ package frame
 
 import "testing"
 
+func TestTextOfRule(t *testing.T) {
+	const want = "<code>service</code> has a name, not &lt;b&gt;: service"
+	if got := string(markRule("`service` has a name, not <b>: service")); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
 // TestMembersHaveCodeFont checks that a page sets the names of members in the font of code, and neither
 // words of English nor what is quoted from a document.
 func TestMembersHaveCodeFont(t *testing.T) {
