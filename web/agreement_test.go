@@ -146,7 +146,7 @@ func (h *testServer) checkCounts(t *testing.T) {
 		t.Errorf("%d hosts publish, and %d are services", publishing, stats.Services)
 	}
 	for _, path := range []string{"/", "/census"} {
-		if page := h.page(t, path); !strings.Contains(page, "1 host</a> publishes at <code>/ai</code> only, which makes no service.") {
+		if page := h.page(t, path); !strings.Contains(page, "1 host</a> publishes at <code>/ai</code> only, so it is not counted as a service.") {
 			t.Errorf("%s does not say why there are more hosts that publish than services", path)
 		}
 	}
@@ -287,11 +287,11 @@ func TestResultsLeadToOmittedOperations(t *testing.T) {
 	body := get(t, engine(t, manyOfOne{sample{word: plainWord, hits: 3}}), "/?q=book+tables").Body.String()
 	var more []string
 	for _, a := range elements(parse(t, body), "a") {
-		if text := textOf(a); strings.Contains(text, " more of ") {
+		if text := textOf(a); strings.Contains(text, " more from ") {
 			more = append(more, text+" "+attribute(a, "href"))
 		}
 	}
-	if want := []string{"6 more of Ristorante /?q=book+tables+host%3Aristorante.test"}; !slices.Equal(more, want) {
+	if want := []string{"6 more from Ristorante /?q=book+tables+host%3Aristorante.test"}; !slices.Equal(more, want) {
 		t.Errorf("the omitted operations are %q, want %q", more, want)
 	}
 	if strings.Contains(body, "<s>text message</s>") {

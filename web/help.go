@@ -38,7 +38,7 @@ var helpParts = []helpPart{
 	{"words", "Words", "Describe the task. The search finds operations by their names, their descriptions and the meaning of the words: a word that no operation uses may be close in meaning to one that is used. An operation that matches more of the words ranks higher. Words such as \"please\" or \"I want to\" change nothing.", []helpExample{
 		{Query: "book a table for two", Text: "in plain words"},
 		{Query: "could you please get me a taxi to the airport", Text: "in everyday language"},
-		{Query: "피자 주문", Text: "in other languages and scripts, where their words are known"},
+		{Query: "피자 주문", Text: "in other languages and scripts, if the index knows their words"},
 	}},
 	{"phrases", "Texts in quotes", "A text in quotes must appear in the operation or in its service. The order of the words counts; word endings may differ, and words such as \"of\" and \"a\" may stand between.", []helpExample{
 		{Query: `"text message"`, Text: "both words, side by side"},

@@ -1436,7 +1436,7 @@ func TestRulePageLeadsToItsHosts(t *testing.T) {
 	for code, want := range map[string]string{
 		"AI418": `href="/census/hosts?figure=rule:AI418">3 hosts break this rule</a>`,
 		"AI903": `href="/census/hosts?figure=rule:AI903">1 host breaks this rule</a>`,
-		"AI106": "No known host breaks this rule with a current document.",
+		"AI106": "No known host breaks this rule in a current document.",
 		"MORE":  "Those beyond the limit are counted",
 	} {
 		if page := get(t, h, "/rules/"+code); page.Code != http.StatusOK || !strings.Contains(page.Body.String(), want) {

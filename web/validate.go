@@ -55,7 +55,7 @@ type sampleLink struct{ Name, Title string }
 var sampleFiles embed.FS
 
 // samples are the documents that the form offers, by the names of their files.
-var samples = []sampleLink{{"ai.json", "AI Discovery"}, {"agis.yaml", "AGIS"}, {"summary.json", "AGIS summary"}, {"broken.json", "with mistakes"}}
+var samples = []sampleLink{{"ai.json", "AI Discovery"}, {"agis.yaml", "AGIS"}, {"summary.json", "AGIS summary"}, {"broken.json", "a document with mistakes"}}
 
 // maxForm is the size of the form in bytes: a text and the encoding that a browser adds.
 const maxForm = api.MaxDocument + 64<<10
@@ -116,7 +116,7 @@ func unpackText(packed string) (string, error) {
 }
 
 func formView(status int, v validateView) frame.WebPage {
-	choices := []choice{{Value: "", Name: "detect from the text"}}
+	choices := []choice{{Value: "", Name: "Detect from the text"}}
 	for _, kind := range document.AuthoritativeKinds() {
 		choices = append(choices, choice{Value: string(kind), Name: kind.Describe()})
 	}

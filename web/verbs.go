@@ -24,7 +24,7 @@ func (p *Pages) verbsPage(c *gin.Context) (frame.WebPage, error) {
 		counts[i] = index.ValueCount{Value: n.Verb, Operations: n.Operations, Services: n.Services}
 	}
 	v := directoryView{Path: "/verbs", Title: "Verbs", Thing: "verb", Plural: "verbs", Verbs: true,
-		Lead: "The imperative words under which operations are offered. The page of a verb lists its operations and the verbs close to it."}
+		Lead: "Verbs name what operations do. The page of a verb lists its operations and the related verbs."}
 	return v.showDirectory(c, counts, frame.VerbPath)
 }
 
@@ -48,7 +48,7 @@ type relatedView struct {
 // relationWords describe the relation between two verbs.
 var relationWords = map[string]string{
 	"stem":     "another form of it",
-	"synonym":  "means much the same",
+	"synonym":  "a similar meaning",
 	"hypernym": "a wider or narrower meaning",
 	"antonym":  "the opposite",
 }

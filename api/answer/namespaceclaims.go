@@ -283,7 +283,7 @@ func (a *Answers) findConcerns(ctx context.Context, namespace, owner string, bea
 	if len(sites) > 1 {
 		concerns = append(concerns, Concern{
 			Code: "collision", Hosts: declaring,
-			Message: fmt.Sprintf("hosts of %d domains declare the namespace %.80q; a namespace is not reserved, so compare what each has to show", len(sites), namespace),
+			Message: fmt.Sprintf("hosts of %d domains declare the namespace %.80q; nobody can reserve a namespace, so compare the evidence of each", len(sites), namespace),
 		})
 	}
 	if len(foreign) > 0 {

@@ -75,7 +75,7 @@ func (p *Pages) Mount(e *gin.Engine) {
 func newUnknownAgent(id string) *frame.Problem {
 	return frame.NewNotFound("agent",
 		fmt.Sprintf("No agent is registered here as %q.", frame.ClipPlain(120, id)),
-		"Check the ID. An agent of another registry is known only there.",
+		"Check the ID. Agents of other registries are not listed here.",
 		frame.Link{Text: "Search for its name", Address: "/agents?q=" + url.QueryEscape(id)}, frame.Link{Text: "All agents", Address: "/agents"})
 }
 

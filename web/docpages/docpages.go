@@ -379,7 +379,7 @@ type mcpTool struct{ Name, Text string }
 var mcpTools = []mcpTool{
 	{"search_operations", "find operations of services by intent"},
 	{"find_agents", "find who can do something and the inbox to write to"},
-	{"show_service", "show what a host offers, and how fresh that is"},
+	{"show_service", "show what a host offers, and when it was last read"},
 	{"resolve_name", "resolve an AIR ID, a handle, a DID or NAMESPACE.VERB"},
 	{"validate_document", "check an AI Discovery or AGIS document"},
 	{"export_tools", "write operations as MCP tools, functions or curl lines"},

@@ -161,7 +161,7 @@ function liveStatus() {
 			if (element.dataset.live === "behind") text += value === 1 ? " change" : " changes"
 			if (element.textContent !== text) element.textContent = text
 		}
-		if (note.textContent !== "Live: the figures change as they do on the server.") note.textContent = "Live: the figures change as they do on the server."
+		if (note.textContent !== "Live: the figures update automatically.") note.textContent = "Live: the figures update automatically."
 	})
 	stream.addEventListener("error", () => { note.textContent = "The connection is interrupted. The figures are those of the last moment." })
 	addEventListener("pagehide", () => stream.close())
