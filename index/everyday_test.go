@@ -503,16 +503,6 @@ func TestClausesShareFirstPlaces(t *testing.T) {
 	}
 }
 
-// TestFirstPlaceIsBestOfOneClause checks that the first operation is the best one of a clause, and not one
-// that does half of each: look up posts, where a domain is to be looked up and a screenshot made.
-func TestFirstPlaceIsBestOfOneClause(t *testing.T) {
-	x, _ := indexed(t, realServices(t)...)
-	asked := "Look up the company's domain owner and take a screenshot of its home page"
-	if got := named(search(t, x, query.Query{Words: asked})); len(got) == 0 || got[0] != "urlbox.io.test RENDER /sync" {
-		t.Errorf("%q: %q", asked, got)
-	}
-}
-
 func TestCorrectionsAreReported(t *testing.T) {
 	x, _ := indexed(t, everydayServices()...)
 	r := search(t, x, query.Query{Words: "hotle room"})

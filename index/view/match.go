@@ -246,14 +246,7 @@ func (v *View) MatchWords(ctx context.Context, words []query.Word, masks []bitse
 // clausePlaces is the number of places that are reserved for each clause.
 const clausePlaces = 2
 
-// isBestOfClause reports whether an entry is the best one of a clause. The best one of the whole request may
-// do half of each: the verb of one clause with the noun of another.
-func isBestOfClause(clauses [][]RankedEntry, r RankedEntry) bool {
-	return slices.ContainsFunc(clauses, func(list []RankedEntry) bool { return len(list) > 0 && list[0].EntryRef == r.EntryRef })
-}
-
-// MergeLists takes the first entry of the last list that is the best of one of the first n, then entries from
-// the first n lists in turn, then from the last one. It takes each
+// MergeLists takes entries from the first n lists in turn, then from the others. It takes each
 // entry once and, if grouped, at most perService of each service. The score of an entry is at most
 // that of the one before it.
 func (v *View) MergeLists(lists [][]RankedEntry, n, limit int, grouped bool) []RankedEntry {
@@ -272,8 +265,8 @@ func (v *View) MergeLists(lists [][]RankedEntry, n, limit int, grouped bool) []R
 		merged = append(merged, r)
 	}
 	whole := lists[n]
-	if best := slices.IndexFunc(whole, func(r RankedEntry) bool { return isBestOfClause(lists[:n], r) }); best >= 0 {
-		add(whole[best])
+	if len(whole) > 0 {
+		add(whole[0])
 	}
 	for i := range clausePlaces {
 		for _, list := range lists[:n] {
