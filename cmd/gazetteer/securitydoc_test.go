@@ -62,6 +62,9 @@ func TestSecurityPage(t *testing.T) {
 func listLimits(prefix string, c reflect.Value) map[string]string {
 	limits := map[string]string{}
 	for field, value := range c.Fields() {
+		if !field.IsExported() {
+			continue
+		}
 		key := prefix + field.Tag.Get("toml")
 		switch v := value.Interface().(type) {
 		case int, int64:
