@@ -69,6 +69,10 @@ var (
 // or 44 with padding. The error is an [*Error].
 func ParsePublicKey(text string) (ed25519.PublicKey, error) {
 	if len(text) != 43 && len(text) != 44 {
+		if key, err := ParseMultikey(text); err == nil {
+			return nil, &Error{CodeKeyLength, "must be 43 or 44 base64url chars (Ed25519 is 32 bytes)",
+				"this is a multikey; the same key in base64url is " + base64.RawURLEncoding.EncodeToString(key)}
+		}
 		return nil, &Error{CodeKeyLength, "must be 43 or 44 base64url chars (Ed25519 is 32 bytes)",
 			"encode the 32 bytes of the public key with the URL-safe alphabet of RFC 4648 §5"}
 	}

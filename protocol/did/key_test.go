@@ -177,6 +177,19 @@ func TestRefusedKeyTexts(t *testing.T) {
 	}
 }
 
+// A multikey is the form in which DID documents have keys; registration takes another one.
+func TestMultikeyAtRegistrationIsTranslated(t *testing.T) {
+	public, _, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = did.ParsePublicKey(did.FormatMultikey(public))
+	var refused *did.Error
+	if !errors.As(err, &refused) || !strings.HasSuffix(refused.Help, " is "+base64.RawURLEncoding.EncodeToString(public)) {
+		t.Errorf("got %+v", refused)
+	}
+}
+
 func TestRefusedMultikeys(t *testing.T) {
 	key := ed25519.NewKeyFromSeed(make([]byte, 32)).Public().(ed25519.PublicKey)
 	good := did.FormatMultikey(key)
