@@ -51,9 +51,9 @@ func senderKey(sender string) string {
 	return sender
 }
 
-// shareKey returns the name under which the mail of a sender counts in an inbox that is more than half
-// full, and its first contacts. The agents of this registry count one by one. All DIDs below another registrable domain count
-// together, because its owner can make any number of them.
+// shareKey returns the name under which the first contacts of a sender count, and its mail in an inbox
+// that is more than half full. The agents of this registry count one by one. All DIDs below another
+// registrable domain count together, because its owner can make any number of them.
 func (r *Relay) shareKey(sender string) string {
 	web, err := did.ParseWeb(sender)
 	if err != nil {
