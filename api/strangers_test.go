@@ -196,7 +196,7 @@ func TestNamesThatReadLikeIdentifiers(t *testing.T) {
 	h := newTestServer(t, options{registry: registrar.Options{DNS: records}})
 	owner := registerProved(t, h, 1, "")
 	for _, name := range []string{
-		owner.CreatorDID, owner.AirID, strings.ToLower(owner.AirID), "From " + owner.AirID, strings.ReplaceAll(owner.AirID, "-", "\u2010"),
+		owner.CreatorDID, owner.AirID, strings.ToLower(owner.AirID), "From " + owner.AirID, strings.ReplaceAll(owner.AirID, "-", "\u2010"), strings.ReplaceAll(owner.AirID, "-", "\u2212"),
 		"\uff21\uff29\uff32" + strings.TrimPrefix(owner.AirID, "AIR"), "Alice (did:web:alice.example)", "@alice", "\uff20alice",
 	} {
 		r := h.request("POST", "/api/v1/agents/register", string(encodeJSON(t, map[string]string{"name": name, "public_key": publicKey(keyFromSeed(2))})), "Content-Type", jsonType)

@@ -40,7 +40,8 @@ func FieldError(field, prefix string, err error) error {
 }
 
 // identifierText finds what reads like a DID, an AIR ID or a handle ("@name").
-var identifierText = regexp.MustCompile(`(?i)^@|\bdid:[a-z0-9]+:|\bair\p{Pd}[a-z0-9]{4}\p{Pd}[a-z0-9]{4}\p{Pd}[a-z0-9]{4}\b`)
+// Its dashes may be other signs that look like them.
+var identifierText = regexp.MustCompile(`(?i)^@|\bdid:[a-z0-9]+:|\bair([\p{Pd}\x{2212}\x{2043}\x{02d7}_][a-z0-9]{4}){3}\b`)
 
 // CheckName returns the normal form of the name of an agent. A name cannot read like an identifier:
 // people would take its agent for the one that has it.
