@@ -116,3 +116,28 @@ func TestFaultyNameServers(t *testing.T) {
 		})
 	}
 }
+
+// TestNameServerThatRefuses checks that a lookup which our own name server does not take is told as such,
+// and not as a fault of the name servers of the host.
+func TestNameServerThatRefuses(t *testing.T) {
+	server, err := fakenet.OpenNameServer("127.0.0.1:0", fakenet.CutOff)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Close()
+	guard, err := fetch.NewGuard(fetch.GuardOptions{Resolver: asking(server)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := fetch.New(fetch.Options{Guard: guard, ConnectTimeout: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := client.Document(t.Context(), document.AI, "https://shop.example.com/.well-known/ai")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `this server could not reach its own name server to look up "shop.example.com"`; a.Outcome != fetch.DNSFailed || a.Detail != want {
+		t.Errorf("outcome %q (%s)", a.Outcome, a.Detail)
+	}
+}

@@ -148,12 +148,24 @@ func dnsProblem(err *net.DNSError) string {
 	switch {
 	case err.IsNotFound:
 		return "no address is known for the name " + name
+	case lacksNameServer(err):
+		return "this server could not reach its own name server to look up " + name
 	case err.IsTimeout:
 		return "the name servers of " + name + " did not answer in time"
 	case err.IsTemporary:
 		return "the name servers of " + name + " fail to answer"
 	}
 	return "what the name servers answer for " + name + " cannot be used"
+}
+
+// socketErrors begin the texts of errors of a connection to a name server, as [net.OpError] writes them. A
+// [net.DNSError] does not wrap them.
+var socketErrors = []string{"dial udp", "dial tcp", "read udp", "read tcp", "write udp", "write tcp"}
+
+// lacksNameServer reports whether a lookup failed because our name server refuses connections or has no
+// route. One that does not answer in time may wait for those of the name.
+func lacksNameServer(err *net.DNSError) bool {
+	return err.IsTemporary && !err.IsTimeout && slices.ContainsFunc(socketErrors, func(begin string) bool { return strings.HasPrefix(err.Err, begin) })
 }
 
 // withoutAddresses returns the text of an error without the addresses of our connection.
