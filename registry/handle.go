@@ -105,8 +105,8 @@ func (c *Change) handleWrites(ctx context.Context) ([]store.Write, error) {
 		}
 	}
 	if h.airID != airID {
-		if c.registry.reservesHandle(to) && !c.Agent.ownsName(to) {
-			return nil, errOwnHandle(to)
+		if err := c.registry.CheckHandleReserved(c.Agent, to); err != nil {
+			return nil, err
 		}
 		if err := c.Agent.countClaim(c.registry.DueTime()); err != nil {
 			return nil, err
@@ -151,7 +151,12 @@ func (r *Registry) reservesHandle(handle string) bool {
 	return did.LooksLike(handle, domainHandle(r.host.Host))
 }
 
-func errOwnHandle(handle string) error {
+// CheckHandleReserved returns an error if a handle is, or looks like, that of the registry's own host, and
+// the agent has not proved the domain of that name.
+func (r *Registry) CheckHandleReserved(a Agent, handle string) error {
+	if !r.reservesHandle(handle) || a.ownsName(handle) {
+		return nil
+	}
 	return &Error{Field: "username", Code: "handle-reserved", Message: "Invalid username: username is reserved",
 		Help: fmt.Sprintf("%q could be mistaken for this registry; choose another, or prove the domain of that name", handle)}
 }

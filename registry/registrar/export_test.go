@@ -173,6 +173,12 @@ func TestImportConflictsWithExistingAgent(t *testing.T) {
 			t.Errorf("%+v, %v", got, err)
 		}
 	})
+	t.Run("the handle of the registry's own host is left", func(t *testing.T) {
+		got, err := open(t, registrar.Options{Now: c.Now, DIDHost: "long.lived"}).Import(t.Context(), strings.NewReader(text))
+		if err != nil || got.Agent.Handle != "" || len(got.Notes) != 1 || !strings.Contains(got.Notes[0], "reserved") {
+			t.Errorf("%+v, %v", got, err)
+		}
+	})
 	for _, key := range []byte{1, 3} {
 		t.Run(fmt.Sprint("key ", key, " of another agent"), func(t *testing.T) {
 			other := open(t, registrar.Options{Now: c.Now})

@@ -361,6 +361,10 @@ func (t *Transfer) reserveHandle(ctx context.Context, c *registry.Change, note f
 		note("the handle %s cannot be claimed here", protocol.ClipBytes(handle, registry.MaxQuoted))
 		return nil
 	}
+	if t.registry.CheckHandleReserved(c.Agent, handle) != nil {
+		note("the handle %s is reserved for this registry", handle)
+		return nil
+	}
 	switch err := t.registry.CheckHandleAvailable(ctx, handle, c.Agent.AirID); {
 	case errors.Is(err, registry.ErrHandleTaken):
 		note("the handle %s is already in use here", handle)

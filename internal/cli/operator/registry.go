@@ -153,8 +153,8 @@ func (a *verbs) admissionCommand() *cobra.Command {
 		Long: `Admission sets how new agents are admitted: open (at once), approval (after your
 review), or closed (not at all). It holds until you change it, also after a
 restart. Applicants that are not admitted at once see the note: put an address
-there. Without --note it stays as it is. An open admission changes to approval by itself after a week in which no
-operator used the registry.
+there. Without --note it stays as it is. An open admission changes to approval
+by itself after a week in which no operator used the registry.
 
   gazetteer registry admission approval --note "write to admin@registry.example"`,
 		Args: cli.MaxArgs(1, "one mode"),
