@@ -10,6 +10,7 @@ import (
 
 	"github.com/gocolly/colly/v2"
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/time/rate"
 
 	"gazetteer/crawler/frontier"
 	"gazetteer/crawler/journal"
@@ -43,6 +44,7 @@ type Crawler struct {
 	observe       func(Result)
 	now, due      func() time.Time
 	pauses        pauseWatch
+	nameServerLog *rate.Sometimes
 
 	blocking sync.Mutex // guards blocks
 	blocks   blockList
@@ -89,7 +91,8 @@ func New(o Options) (*Crawler, error) {
 	return &Crawler{
 		store: o.Store, log: o.Log, workers: o.Workers, busy: o.Busy, transport: transport, userAgent: o.UserAgent, collector: newCollector(transport),
 		dir: o.Dir, journal: journal.New(o.Log), maxCrawlDelay: o.MaxCrawlDelay, formats: o.Formats,
-		sessionTime: o.SessionTimeout, grace: o.Grace, observe: o.Observe, now: o.Now, due: o.Due,
+		nameServerLog: &rate.Sometimes{Interval: time.Minute},
+		sessionTime:   o.SessionTimeout, grace: o.Grace, observe: o.Observe, now: o.Now, due: o.Due,
 		politeness: politeness.New(politeness.Limits{
 			Host:     politeness.Limit{Interval: o.HostInterval, Concurrency: o.HostConcurrency},
 			Domain:   politeness.Limit{Interval: o.DomainInterval, Concurrency: o.DomainConcurrency},

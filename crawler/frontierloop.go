@@ -125,6 +125,9 @@ func (o *frontierLoop) takeBackVisits(batch []*visit) {
 			c.mu.Lock()
 			c.metrics.Waits++
 			c.mu.Unlock()
+			if v.result.Summary != "" { // it says why the visit is still to come
+				o.answerWaiters(v.result)
+			}
 			continue
 		}
 		if v.err != nil {

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"gazetteer/crawler"
 	"gazetteer/document"
 	"gazetteer/fetch"
 )
@@ -166,6 +167,40 @@ func TestFailuresOfNameServersAreRetriedSoon(t *testing.T) {
 			})
 		})
 	}
+}
+
+// missingNames is a name server that cannot be reached until a time.
+type missingNames struct{ until time.Time }
+
+func (n missingNames) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) {
+	if time.Now().Before(n.until) {
+		return nil, &net.DNSError{Err: "read udp 127.0.0.1:40000->127.0.0.53:53: read: connection refused", Name: host, IsTemporary: true}
+	}
+	return []netip.Addr{netip.MustParseAddr("192.0.2.1")}, nil
+}
+
+// TestMissingNameServerIsNoFailureOfHosts checks that hosts stay due, without a failure, while our own name
+// server cannot be reached, and that callers who wait for a visit learn why there is none.
+func TestMissingNameServerIsNoFailureOfHosts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.site("a.test", map[string]http.Handler{aiPath: json200(ai("A"))})
+		w.opts.Resolver = missingNames{time.Now().Add(20 * time.Minute)}
+		w.run()
+		if r := w.visit("a.test"); r.State != crawler.Unvisited || !strings.Contains(r.Summary, "the name server of this machine") {
+			t.Errorf("the first visit: %q, %s", r.State, r.Summary)
+		}
+		time.Sleep(19 * time.Minute)
+		synctest.Wait()
+		if h := w.host("a.test"); h.Failures != 0 || len(h.Fetches) != 0 || len(w.turns("a.test")) != 0 {
+			t.Errorf("after 19 minutes: %d failures, fetches %+v, states %+v", h.Failures, h.Fetches, w.turns("a.test"))
+		}
+		time.Sleep(3 * time.Minute)
+		synctest.Wait()
+		if w.stored("a.test", document.AI) == nil {
+			t.Error("the document is not found after the name server is there again")
+		}
+	})
 }
 
 // changing answers with another document each time.

@@ -77,6 +77,8 @@ type session struct {
 	starting context.Context
 	stopped  bool
 	deferred bool // something needs another host that had no free slot
+	// noNameServer is set when our own name server could not be reached.
+	noNameServer bool
 	// connected is when the first connection was about to be made. The time of the session begins
 	// then: before, it waits for our own limits.
 	connected time.Time
@@ -115,6 +117,8 @@ func (c *Crawler) runSession(starting, ctx context.Context, e *frontier.DueHost)
 		return &visit{entry: e, later: s.later}, nil
 	case s.hasNoAnswer() && c.pauses.pausedSince(s.firstContact(began)):
 		return s.repeatVisit(c.now().Add(waitAfterPause)), nil
+	case s.noNameServer:
+		return s.withoutNameServer(), nil
 	case len(s.visit.result.Fetches) == 0 && s.deferred:
 		return s.repeatVisit(c.now().Add(retryBusyHost)), nil
 	}
@@ -129,6 +133,9 @@ const (
 	// retryBusyHost is after which time a host is asked again for what needs another host that
 	// had no free slot.
 	retryBusyHost = time.Minute
+	// retryNameServer is after which time a host is visited again that could not be looked up because
+	// our own name server could not be reached.
+	retryNameServer = time.Minute
 )
 
 // interruptedVisit returns the visit of a session that ended early, nil if nothing was asked.
@@ -139,9 +146,20 @@ func (s *session) interruptedVisit() *visit {
 	return &visit{entry: s.visit.entry, host: Host{Name: s.visit.entry.Name}, crawlLog: s.visit.crawlLog, interrupted: true}
 }
 
-// repeatVisit returns a visit without a result, which is made again at a later time.
+// repeatVisit returns a visit that is not stored, and made again at a later time.
 func (s *session) repeatVisit(later time.Time) *visit {
 	return &visit{entry: s.visit.entry, host: Host{Name: s.visit.entry.Name}, crawlLog: s.visit.crawlLog, interrupted: true, later: later}
+}
+
+// withoutNameServer returns the visit of a host that could not be looked up because our own name server
+// could not be reached: it counts for nothing, and callers that wait for it learn why.
+func (s *session) withoutNameServer() *visit {
+	s.c.nameServerLog.Do(func() {
+		s.c.log.Warn("the name server of this machine cannot be reached; hosts stay due until it can")
+	})
+	v := s.repeatVisit(s.c.now().Add(retryNameServer))
+	v.result = Result{Host: v.entry.Name, State: Unvisited, Summary: "the name server of this machine cannot be reached; the host stays due", NextDue: v.later}
+	return v
 }
 
 // firstContact returns when the session contacted a host first, or began if it contacted none. A pause
@@ -308,6 +326,7 @@ func (s *session) settleRefused(a *fetch.Ask, end fetch.AskResult) {
 	if a.Host == s.visit.host.Name && a.Unreachable(end) {
 		s.down = &end
 	}
+	s.noNameServer = s.noNameServer || end.NoNameServer
 	s.settleAsk(a, end)
 }
 

@@ -141,6 +141,9 @@ type AskResult struct {
 	// NamesFailed says of a DNSFailed that the name servers gave no answer, which a later request may
 	// get: the name itself may be fine.
 	NamesFailed bool
+	// NoNameServer says of NamesFailed that our own name server could not be reached, which says nothing
+	// of the host.
+	NoNameServer bool
 
 	certificate bool // of a TLSFailed: it was the certificate
 }

@@ -90,7 +90,10 @@ func judgeError(err error) AskResult {
 	case errors.As(err, &encoding):
 		return AskResult{Outcome: Unreadable, Detail: encoding.Error()}
 	case errors.As(err, &dns):
-		return AskResult{Outcome: DNSFailed, Detail: dnsProblem(dns), NamesFailed: !dns.IsNotFound && (dns.IsTimeout || dns.IsTemporary)}
+		return AskResult{
+			Outcome: DNSFailed, Detail: dnsProblem(dns), NamesFailed: !dns.IsNotFound && (dns.IsTimeout || dns.IsTemporary),
+			NoNameServer: lacksNameServer(dns),
+		}
 	case isTimeout(err):
 		detail := "no whole answer in time"
 		if errors.As(err, &phase) {
