@@ -35,7 +35,8 @@ func ParseFeature(text string) (Feature, bool) {
 }
 
 // SuggestFeature returns a question with the features that are similar to a text that names none, or
-// that have the same state. If none is, it says where the values of the family are listed, and "" where they are not.
+// that have the same state. If none is, it says where the values of the family are listed, and "" where
+// they are not.
 func SuggestFeature(text string) string {
 	family, value, _ := strings.Cut(text, ":")
 	if _, known := FamilyOf(family); known && value == "" {

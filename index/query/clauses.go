@@ -80,12 +80,12 @@ func endOfSegment(words []string, from int) int {
 // ordersBareNoun reports whether words after a conjunction can be a verb that a service may do, though
 // more often a noun, and its object without an article: and order sushi.
 func ordersBareNoun(words []string) bool {
-	verb, object := slices.IndexFunc(words, func(w string) bool { return !slices.Contains(clauseJoiners, normalizeWord(w)) }), 0
-	if object = verb + 1; verb < 1 || object >= len(words) {
+	at := slices.IndexFunc(words, func(w string) bool { return !slices.Contains(clauseJoiners, normalizeWord(w)) })
+	if at < 1 || at+1 >= len(words) {
 		return false
 	}
-	first, next := english.Lookup(normalizeWord(words[verb])), english.Lookup(normalizeWord(words[object]))
-	return first.Verb && effect.Of(normalizeWord(words[verb])) != 0 && (!next.Verb || next.NounCount >= next.VerbCount)
+	verb, object := normalizeWord(words[at]), english.Lookup(normalizeWord(words[at+1]))
+	return english.Lookup(verb).Verb && effect.Of(verb) != 0 && (!object.Verb || object.NounCount >= object.VerbCount)
 }
 
 // asksQuestion reports whether words begin like a question: what is it about, is the author angry.

@@ -31,7 +31,8 @@ type sharedColumns struct {
 // runAt returns a run of the view.
 func (v *View) runAt(at runRef) DocumentRun { return v.Segments[at.segment].Runs[at.run] }
 
-// hostsOfSeveral returns the documents of the hosts that have more than one.
+// hostsOfSeveral returns the documents of the hosts that have more than one, in the order in which they
+// describe the service ([document.Kind.Rank]).
 func (v *View) hostsOfSeveral() map[string][]runRef {
 	first, several := make(map[string]runRef), make(map[string][]runRef)
 	for i := range v.Segments {
@@ -52,6 +53,9 @@ func (v *View) hostsOfSeveral() map[string][]runRef {
 			}
 		}
 	}
+	for _, documents := range several {
+		slices.SortFunc(documents, func(a, b runRef) int { return v.runAt(a).Kind.Rank() - v.runAt(b).Kind.Rank() })
+	}
 	return several
 }
 
@@ -62,7 +66,6 @@ func (v *View) DocumentsOf(host string) []entry.Source {
 	for _, at := range v.several[host] {
 		documents = append(documents, v.runAt(at).Source)
 	}
-	slices.SortFunc(documents, func(a, b entry.Source) int { return a.Kind.Rank() - b.Kind.Rank() })
 	return documents
 }
 
