@@ -195,16 +195,22 @@ func TestNamesThatReadLikeIdentifiers(t *testing.T) {
 	records := zone{}
 	h := newTestServer(t, options{registry: registrar.Options{DNS: records}})
 	owner := registerProved(t, h, 1, "")
+	body := strings.TrimPrefix(owner.AirID, "AIR")
 	for _, name := range []string{
 		owner.CreatorDID, owner.AirID, strings.ToLower(owner.AirID), "From " + owner.AirID, strings.ReplaceAll(owner.AirID, "-", "\u2010"), strings.ReplaceAll(owner.AirID, "-", "\u2212"),
 		"\uff21\uff29\uff32" + strings.TrimPrefix(owner.AirID, "AIR"), "Alice (did:web:alice.example)", "@alice", "\uff20alice",
+		"Alice (@bob)", "d\u0456d:web:alice.example", "\u0501id\u02d0web\u02d0alice.example", "did: web: alice.example",
+		"\u0410\u0406R" + body, "\u0391\u0399R" + body, "\u13aaIR" + body, "A1R" + body, "AlR" + body, "A|R" + body, "\u00c1IR" + body, "A\u0332IR" + body, "A\u200dI\u200dR" + body,
+		"AI\u00adR" + body, "A\u2800I\u2800R" + body, "_AIR" + body, "A.I.R." + body, "A I R " + body[1:], strings.Join(strings.Split(owner.AirID, ""), " "),
+		strings.ReplaceAll(owner.AirID, "-", " "), strings.ReplaceAll(owner.AirID, "-", "\u30fc"), strings.ReplaceAll(owner.AirID, "-", " - "), strings.ReplaceAll(owner.AirID, "-", "."), strings.ReplaceAll(owner.AirID, "-", ""),
 	} {
 		r := h.request("POST", "/api/v1/agents/register", string(encodeJSON(t, map[string]string{"name": name, "public_key": publicKey(keyFromSeed(2))})), "Content-Type", jsonType)
 		if r.StatusCode != http.StatusBadRequest || !strings.Contains(string(r.body), "name-identifier") {
 			t.Errorf("the name %q: %s %s", name, r.Status, r.body)
 		}
 	}
-	for i, name := range []string{"Air France", "AIR-2000 booker", "Did: a diary", "alice@example", "air-conditioning"} {
+	for i, name := range []string{"Air France", "AIR-2000 booker", "Did: a diary", "alice@example", "air-conditioning",
+		"Air taxi ride book", "Repair-shop-fast-food", "\u0410\u044d\u0440\u043e\u0444\u043b\u043e\u0442", "Air Berlin 4 you 2", "Did: it", "Flight 2000 (Air Malta)", "\u822a\u7a7a\u5238 2000"} {
 		if r := h.request("POST", "/api/v1/agents/register", string(encodeJSON(t, map[string]string{"name": name, "public_key": publicKey(keyFromSeed(10 + i))})), "Content-Type", jsonType); r.StatusCode != http.StatusCreated {
 			t.Errorf("the name %q: %s %s", name, r.Status, r.body)
 		}

@@ -79,6 +79,13 @@ func asciiShape(name string) (shape string, scripts []string) {
 	return b.String(), scriptsOf(replaced.String())
 }
 
+// ASCIIShape returns the ASCII letter or digit that most typefaces draw like a small letter of another
+// script, if there is one.
+func ASCIIShape(r rune) (byte, bool) {
+	ascii, known := sameShape[r]
+	return ascii, known
+}
+
 // sameShape are the letters that most typefaces draw like an ASCII letter, among those that a host
 // name may contain: a selection from the confusables of UTS #39.
 var sameShape = map[rune]byte{

@@ -5,13 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"golang.org/x/text/unicode/norm"
 
 	"gazetteer/internal/psl"
 	"gazetteer/protocol/did"
@@ -39,15 +36,11 @@ func FieldError(field, prefix string, err error) error {
 	return &Error{Field: field, Code: e.Code, Message: prefix + e.Message, Help: e.Help}
 }
 
-// identifierText finds what reads like a DID, an AIR ID or a handle ("@name").
-// Its dashes may be other signs that look like them.
-var identifierText = regexp.MustCompile(`(?i)^@|\bdid:[a-z0-9]+:|\bair([\p{Pd}\x{2212}\x{2043}\x{02d7}_][a-z0-9]{4}){3}\b`)
-
 // CheckName returns the normal form of the name of an agent. A name cannot read like an identifier:
 // people would take its agent for the one that has it.
 func CheckName(text string) (string, error) {
 	name, err := ValidateText("name", text, maxName, OneLine)
-	if err == nil && identifierText.MatchString(norm.NFKC.String(name)) {
+	if err == nil && readsLikeIdentifier(name) {
 		return "", &Error{Field: "name", Code: "name-identifier", Message: "Field 'name' reads like a DID, an AIR ID or a handle",
 			Help: "name the agent in words: its identifiers are shown beside its name"}
 	}
