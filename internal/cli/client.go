@@ -297,15 +297,19 @@ func NewSocketClient(dir string) (*Client, bool) {
 const socketTime = 30 * time.Second
 
 // awaitSocket waits until the process that holds the data directory answers on its socket: a server
-// holds the directory for a moment before it does. It returns false if that takes too long.
+// holds the directory for a moment before it does, and after it has stopped to answer. It returns
+// false if that takes too long, or when no process holds the directory any more.
 func (a *App) awaitSocket(ctx context.Context, dir string) (*Client, bool) {
-	fmt.Fprintf(a.Err, "The server of %s is starting; waiting for it.\n", format.Visible(dir))
+	fmt.Fprintf(a.Err, "The server of %s is starting or stopping; waiting for it.\n", format.Visible(dir))
 	ctx, cancel := context.WithTimeout(ctx, socketTime)
 	defer cancel()
 	for wait.For(ctx, 20*time.Millisecond) == nil {
 		if c, ok := NewSocketClient(dir); ok {
 			c.silence = a.Timeout
 			return c, true
+		}
+		if boltfile.Holder(dir) == nil {
+			break
 		}
 	}
 	return nil, false
@@ -349,6 +353,7 @@ func (a *App) startOwnServer(ctx context.Context, settings config.Config, crawl 
 		if c, ok := a.awaitSocket(ctx, settings.DataDir); ok {
 			return c, func() error { return nil }, nil
 		}
+		h, err = server.Open(ctx, settings, a.Environment, NewLogger(a.Err, settings.LogLevel), nil)
 	}
 	if other, ok := errors.AsType[*checkpoint.NameError](err); ok && a.ConfigFile == "" {
 		return nil, nil, exit.Dataf("no server runs on %s, so this command opens it with its own configuration, in which the transparency log is %s. That of the directory is %s: start the server, or name its configuration with --config",

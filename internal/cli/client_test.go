@@ -21,6 +21,7 @@ import (
 	"gazetteer/internal/server"
 	"gazetteer/internal/teststore"
 	"gazetteer/store"
+	"gazetteer/store/boltstore"
 	"gazetteer/store/follow"
 )
 
@@ -55,6 +56,27 @@ func TestCommandWaitsForSlowIndex(t *testing.T) {
 			t.Errorf("an index that cannot be written: %q", text)
 		}
 	})
+}
+
+// A releasingWriter closes a store when something is written to it.
+type releasingWriter struct{ store io.Closer }
+
+func (w releasingWriter) Write(p []byte) (int, error) { return len(p), w.store.Close() }
+
+// TestCommandOutlivesStoppingServer checks that a command takes over a directory whose server has no
+// socket any more, as soon as its process releases the directory.
+func TestCommandOutlivesStoppingServer(t *testing.T) {
+	dir := t.TempDir()
+	stopping, err := boltstore.Open(t.Context(), dir, boltstore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &App{Streams: Streams{Out: io.Discard, Err: releasingWriter{stopping}}, DataDir: dir, Settings: []string{"log_level=error"}}
+	begun := time.Now()
+	err = a.WithServer(t.Context(), Operate, func(*Client) error { return nil })
+	if took := time.Since(begun); err != nil || took > socketTime/2 {
+		t.Errorf("%v after %v", err, took)
+	}
 }
 
 // TestForgottenDocumentsAreResolvedAnew checks that a client tells the server, which caches documents,

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -40,7 +38,7 @@ func (h *Server) Run(ctx context.Context, listeners *Listeners, crawl bool, read
 	if err != nil {
 		return err
 	}
-	defer os.Remove(filepath.Join(h.Config.DataDir, SocketName))
+	defer socket.Close()
 	// The followers stop after all writers.
 	uncanceled, stopFollowing := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopFollowing()

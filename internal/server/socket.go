@@ -24,16 +24,38 @@ func listenSocket(dir string) (net.Listener, error) {
 		return nil, err
 	}
 	defer release()
-	l, err := net.Listen("unix", address)
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: address, Net: "unix"})
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", path, err)
 	}
+	l.SetUnlinkOnClose(false)
 	// The data directory usually has mode 0700; the mode of the socket protects it in any case.
 	if err := os.Chmod(path, 0o600); err != nil {
 		l.Close()
 		return nil, fmt.Errorf("restrict %s: %w", path, err)
 	}
-	return l, nil
+	file, err := os.Lstat(path)
+	if err != nil {
+		l.Close()
+		return nil, fmt.Errorf("look at the socket: %w", err)
+	}
+	return &socketListener{Listener: l, path: path, file: file}, nil
+}
+
+// A socketListener removes its socket when it is closed, unless another file has taken the path:
+// that of a server whose data directory replaced this one.
+type socketListener struct {
+	net.Listener
+	path string
+	file os.FileInfo
+}
+
+// Close stops the listener.
+func (l *socketListener) Close() error {
+	if now, err := os.Lstat(l.path); err == nil && os.SameFile(now, l.file) {
+		os.Remove(l.path)
+	}
+	return l.Listener.Close()
 }
 
 // SocketAddress returns an address that fits into the roughly 100 bytes that systems allow for the
