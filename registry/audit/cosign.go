@@ -164,6 +164,9 @@ func (l *Log) addCosignature(head checkpoint.Checkpoint, lines []byte, witness n
 	if len(n.Sigs) == 0 {
 		return fmt.Errorf("the witness %s has answered without a signature of its key", witness.Name())
 	}
+	if at := checkpoint.CosignatureTime(n.Sigs[0]); at.Sub(l.now()).Abs() > maxWitnessClock {
+		return fmt.Errorf("the witness %s has cosigned with the time %s: its clock is wrong, or it lies", witness.Name(), at.Format(time.RFC3339))
+	}
 	l.noteWitnessed(witness.Name(), head.N)
 	line := fmt.Appendf(nil, "\u2014 %s %s\n", n.Sigs[0].Name, n.Sigs[0].Base64)
 	if !bytes.Contains(l.signed, line) {
@@ -171,6 +174,10 @@ func (l *Log) addCosignature(head checkpoint.Checkpoint, lines []byte, witness n
 	}
 	return nil
 }
+
+// maxWitnessClock is how far the clock of a witness can be off. Others would read the time of its
+// cosignature as that of the tree.
+const maxWitnessClock = 24 * time.Hour
 
 // noteWitnessed records the size that a witness has cosigned. The caller holds l.mu.
 func (l *Log) noteWitnessed(name string, size int64) {

@@ -3,7 +3,9 @@ package audit
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -84,22 +86,28 @@ func (c *Cosigners) Run(ctx context.Context, failed func(error)) error {
 	}
 }
 
-// AskAll asks every witness to cosign the newest checkpoint. It joins the errors of the witnesses
-// that failed.
+// AskAll asks all witnesses at the same time to cosign the newest checkpoint, so that a slow one does
+// not delay the others. It joins the errors of the witnesses that failed, in the order of the list.
 func (c *Cosigners) AskAll(ctx context.Context) error {
 	if c.log.Head().N == 0 {
 		return nil // no checkpoint exists yet, and no witness has answered
 	}
 	client := newWitnessClient(cosignTimeout)
-	var all error
-	for _, witness := range c.list {
-		err := c.askWitness(ctx, client, witness)
-		c.noteAnswer(witness.Key.Name(), err)
-		if err != nil {
-			all = errors.Join(all, err)
-		}
+	failures := make([]error, len(c.list))
+	var asking sync.WaitGroup
+	for i, witness := range c.list {
+		asking.Go(func() {
+			failures[i] = c.askWitness(ctx, client, witness)
+			c.noteAnswer(witness.Key.Name(), failures[i])
+		})
 	}
-	return all
+	asking.Wait()
+	all := errors.Join(failures...)
+	cosigned := len(slices.DeleteFunc(failures, func(err error) bool { return err != nil }))
+	if all == nil || len(c.list) == 1 {
+		return all
+	}
+	return fmt.Errorf("%d of %d witnesses have cosigned, and not: %w", cosigned, len(c.list), all)
 }
 
 func (c *Cosigners) askWitness(ctx context.Context, client *http.Client, witness Cosigner) error {
@@ -124,6 +132,9 @@ func (c *Cosigners) askWitness(ctx context.Context, client *http.Client, witness
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.newest != nil && c.newest.Checkpoint.N > checkpoint.N {
+		return nil // another witness has answered meanwhile
+	}
 	c.newest = &Anchor{Witness: witness.Key.Name(), Time: at, Checkpoint: checkpoint, Signed: signed}
 	return nil
 }

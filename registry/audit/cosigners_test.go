@@ -3,12 +3,16 @@ package audit_test
 import (
 	"bytes"
 	"context"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
 	"regexp"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"gazetteer/internal/teststore"
 	"gazetteer/registry/audit"
@@ -164,6 +168,69 @@ func TestLyingWitness(t *testing.T) {
 		if err := log.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestSlowWitnessDelaysNoOther checks that a witness that never answers does not keep others from
+// cosigning, and that one whose clock is wrong does not count.
+func TestSlowWitnessDelaysNoOther(t *testing.T) {
+	dir := t.TempDir()
+	s, key := teststore.Open(t, filepath.Join(dir, "store")), audittest.NewKey(t, "registry.example/log")
+	log, err := audit.Open(t.Context(), audit.Options{Dir: filepath.Join(dir, "log"), Store: s, Key: key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	following, stop := contextWithStop(t, log.Run)
+	defer stop()
+	seq, err := s.Apply(t.Context(), store.Put("agent/AIR-0000-0000-0000/000001", []byte(`{"n": 1}`)))
+	if err == nil {
+		err = log.WaitFor(following, seq)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	witnesses := map[string]http.Handler{"silent.example": http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		<-r.Context().Done()
+	})}
+	keys := map[string]*checkpoint.Key{"silent.example": audittest.NewKey(t, "silent.example")}
+	for name, now := range map[string]func() time.Time{"late.example": func() time.Time { return time.Now().AddDate(300, 0, 0) }, "good.example": time.Now} {
+		keys[name] = audittest.NewKey(t, name)
+		witnesses[name] = audittest.ServeWitness(audittest.OpenWitness(t, now, filepath.Join(dir, name), keys[name], key))
+	}
+	var cosigners []audit.Cosigner
+	for _, name := range []string{"silent.example", "late.example", "good.example"} {
+		server := httptest.NewServer(witnesses[name])
+		defer server.Close()
+		cosigner, err := audit.ParseCosigner(keys[name].PublicWitness() + " " + server.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cosigners = append(cosigners, cosigner)
+	}
+	all := audit.NewCosigners(log, cosigners)
+	answered := make(chan error, 1)
+	go func() { answered <- all.AskAll(ctx) }()
+	for deadline := time.Now().Add(10 * time.Second); !slices.ContainsFunc(all.Status(), func(s audit.WitnessStatus) bool { return !s.Answered.IsZero() }); {
+		if time.Now().After(deadline) {
+			t.Error("the good witness is not asked before the silent one has answered")
+			break
+		}
+		runtime.Gosched()
+	}
+	for all.Status()[1].Asked.IsZero() && ctx.Err() == nil && !t.Failed() {
+		runtime.Gosched()
+	}
+	cancel()
+	if err := <-answered; err == nil || !strings.Contains(err.Error(), "1 of 3 witnesses have cosigned, and not: ask the witness silent.example: ") ||
+		!strings.Contains(err.Error(), "late.example has cosigned with the time ") {
+		t.Errorf("%v", err)
+	}
+	if a, _ := all.NewestAnchor(); a.Witness != "good.example" {
+		t.Errorf("cosigned by %q", a.Witness)
 	}
 }
 

@@ -109,10 +109,18 @@ func CheckCosignature(signed []byte, witness note.Verifier) (time.Time, error) {
 		return time.Time{}, err
 	}
 	for _, s := range n.Sigs { // only valid ones
-		data, err := base64.StdEncoding.DecodeString(s.Base64)
-		if err == nil && len(data) == 4+cosignatureBytes {
-			return time.Unix(int64(binary.BigEndian.Uint64(data[4:])), 0).UTC(), nil
+		if at := CosignatureTime(s); !at.IsZero() {
+			return at, nil
 		}
 	}
 	return time.Time{}, errors.New("the checkpoint is not cosigned by " + witness.Name())
+}
+
+// CosignatureTime returns the time of a valid cosignature, zero for another kind of signature.
+func CosignatureTime(s note.Signature) time.Time {
+	data, err := base64.StdEncoding.DecodeString(s.Base64)
+	if err != nil || len(data) != 4+cosignatureBytes {
+		return time.Time{}
+	}
+	return time.Unix(int64(binary.BigEndian.Uint64(data[4:])), 0).UTC()
 }
