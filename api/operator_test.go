@@ -50,6 +50,11 @@ func (h *testServer) applyFor(name string, status int) air.RegistrationAnswer {
 func TestRegistrationsWaitForOperator(t *testing.T) {
 	h := newTestServer(t, options{registry: registrar.Options{Mode: admission.ModeApproval}})
 	h.requestOperator("PUT", "/admin/registry/admission", `{"mode": "approval", "note": "write to door@registry.example"}`, 200)
+	var health air.RegistryHealth
+	decodeInto(t, h.get("/api/v1/health", 200), &health)
+	if health.Registration != admission.ModeApproval || health.Note != "write to door@registry.example" {
+		t.Errorf("the registry says of itself: %+v", health)
+	}
 	first, second := h.applyFor("First", 202), h.applyFor("Second", 202)
 	if first.Status != "pending" || first.Application != "/api/v1/agents/"+first.AirID+"/application" || first.AgentSecret == "" {
 		t.Errorf("the answer is %+v", first)

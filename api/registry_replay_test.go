@@ -75,7 +75,7 @@ var departures = map[string]departure{
 var added = []string{
 	// of every problem document
 	"type", "title", "status", "detail", "code", "rule", "section", "where", "help", "hint", "message", "air_id", "expected", "got", "username",
-	"draft", "authority", "note", "did", "log", "handles",
+	"draft", "authority", "note", "did", "log", "handles", "registration",
 }
 
 // TestDocumentedDifferencesFromReference holds the page for readers against the list.

@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -183,7 +185,21 @@ func describeOffer(o ToolSource) string {
 	if name := quoteText(o.Service.Name, maxName); name != "" {
 		text += " Service: " + name
 	}
-	return text
+	return text + describeUndeclared(o)
+}
+
+// describeUndeclared says that the input of an operation with a body is not known, so that a model
+// does not take a schema without properties for a call without input.
+func describeUndeclared(o ToolSource) string {
+	sendsBody := slices.Contains([]string{http.MethodPost, http.MethodPut, http.MethodPatch}, strings.ToUpper(o.Operation.Call.Method))
+	declares := len(o.Input) > 0 || slices.ContainsFunc(o.Operation.Parameters, func(p document.Parameter) bool { return p.In != "path" })
+	switch {
+	case !sendsBody || declares:
+		return ""
+	case len(o.Operation.Parameters) > 0:
+		return " The document of the service declares only the parameters of the path, and none of the body."
+	}
+	return " The document of the service declares no parameters."
 }
 
 // quoteText prepares a text of a service for a model: one line, cut to a number of characters, in

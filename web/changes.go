@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"strconv"
 	"strings"
@@ -36,6 +37,7 @@ type changesView struct {
 	Newest     string // address of the first page
 	All        string // address of all changes of the host, "" if they are shown
 	Unknown    bool   // no host of that name is known
+	Others     []namedFilter
 }
 
 type changeView struct {
@@ -65,9 +67,15 @@ func (p *Pages) changesPage(c *gin.Context) (frame.WebPage, error) {
 	}
 	filter.Severity = severity
 	filters.Set("severity", v.Severity)
+	var err error
+	if v.Others, err = readAddressFilters(c, &filter); err != nil {
+		return frame.WebPage{}, err
+	}
+	for _, f := range v.Others {
+		filters.Add(f.Name, f.Value)
+	}
 	var before uint64
 	if text := c.Query("before"); text != "" {
-		var err error
 		if before, err = strconv.ParseUint(text, 10, 64); err != nil || before == 0 {
 			return frame.WebPage{}, frame.BadRequest(fmt.Sprintf("%q is not a position in the list", frame.ClipPlain(40, text)), "Begin at the newest changes.")
 		}
@@ -80,10 +88,8 @@ func (p *Pages) changesPage(c *gin.Context) (frame.WebPage, error) {
 	v.Feeds = "?" + filters.Encode()
 	v.Newest = "/changes" + v.Feeds
 	if severity != diff.None {
-		all := url.Values{"severity": {diff.None.String()}}
-		if v.Host != "" {
-			all.Set("host", v.Host)
-		}
+		all := maps.Clone(filters)
+		all.Set("severity", diff.None.String())
 		v.All = "/changes?" + all.Encode()
 	}
 	if v.First && v.Host != "" && len(page.Items) == 0 {

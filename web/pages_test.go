@@ -26,6 +26,7 @@ import (
 	"gazetteer/index/query"
 	"gazetteer/protocol"
 	"gazetteer/registry"
+	"gazetteer/registry/admission"
 	"gazetteer/registry/directory"
 	"gazetteer/web"
 	"gazetteer/web/crawlerpages"
@@ -289,6 +290,104 @@ func TestChangesOfUnknownHost(t *testing.T) {
 		if body := get(t, h, address).Body.String(); !strings.Contains(body, want) {
 			t.Errorf("%s: no %s", address, want)
 		}
+	}
+}
+
+// askedChanges records the filter of a request for changes.
+type askedChanges struct {
+	sample
+	filter changefeed.Filter
+}
+
+func (a *askedChanges) LatestChanges(ctx context.Context, f changefeed.Filter, before uint64, limit int) (changefeed.Page, error) {
+	a.filter = f
+	return a.sample.LatestChanges(ctx, f, before, limit)
+}
+
+// TestChangesTakeTheFiltersOfTheAPI checks that the page filters by every filter of the feed in the
+// address, and keeps them in its form and its links.
+func TestChangesTakeTheFiltersOfTheAPI(t *testing.T) {
+	asked := &askedChanges{sample: sample{word: plainWord}}
+	h := engine(t, asked)
+	const address = "/changes?kind=document-changed&verb=book&ns=dining&rule=AI210&agent=" + airID
+	page := parse(t, get(t, h, address).Body.String())
+	want := changefeed.Filter{Kinds: []changefeed.Kind{"document-changed"}, Verbs: []string{"book"}, Namespaces: []string{"dining"}, Rules: []string{"AI210"}, Agents: []string{airID}, Severity: diff.Low}
+	if !reflect.DeepEqual(asked.filter, want) {
+		t.Errorf("asked for %+v, want %+v", asked.filter, want)
+	}
+	if text := textOf(page); !strings.Contains(text, "Only changes with kind document-changed, verb book, namespace dining, rule AI210, agent "+airID) {
+		t.Errorf("the page does not name its filters: %s", text)
+	}
+	if links := attributes(page); !strings.Contains(links, "/api/v1/changes?agent="+airID+"&kind=document-changed&ns=dining&rule=AI210&severity=low&verb=book") {
+		t.Errorf("the links lose the filters: %s", links)
+	}
+	for _, wrong := range []string{"/changes?kind=vanished", "/changes?agent=alice"} {
+		if w := get(t, h, wrong); w.Code != http.StatusBadRequest {
+			t.Errorf("%s answers %d", wrong, w.Code)
+		}
+	}
+}
+
+// TestUnknownParametersAreNamed checks that a page names the parameters that it ignores, and that no
+// page links to an address with one.
+func TestUnknownParametersAreNamed(t *testing.T) {
+	const says = "This page has no parameter"
+	h := engine(t, sample{word: plainWord, hits: 45})
+	for address, want := range map[string]string{
+		"/agents?verbs=BOOK&q=a":              says + " verbs. It was ignored.",
+		"/changes?a=1&b=2&c=3&d=4":            says + " a, b, c. It was ignored.",
+		"/status?%3Cb%3E=1":                   says + " <b>. It was ignored.",
+		"/?q=book&utm_source=x&fbclid=y":      "",
+		"/services/ristorante.test?page=1":    "",
+		"/services/ristorante.test?version=1": says + " version. It was ignored.",
+	} {
+		text := textOf(parse(t, get(t, h, address).Body.String()))
+		if strings.Contains(text, says) != (want != "") || !strings.Contains(text, want) {
+			t.Errorf("%s: the page says %.300q", address, text)
+		}
+	}
+	seen := map[string]bool{}
+	for _, sample := range samplePages {
+		if sample.status != http.StatusOK {
+			continue
+		}
+		page := parse(t, get(t, h, sample.path).Body.String())
+		if strings.Contains(textOf(page), says) {
+			t.Errorf("%s says that it ignores a parameter", sample.path)
+		}
+		for _, a := range elements(page, "a") {
+			to, err := url.Parse(attribute(a, "href"))
+			if err != nil || to.Host != "" || to.RawQuery == "" || strings.HasPrefix(to.Path, "/api/") || seen[to.RequestURI()] {
+				continue
+			}
+			seen[to.RequestURI()] = true
+			if to.Path == "" {
+				continue
+			}
+			if text := textOf(parse(t, get(t, h, to.RequestURI()).Body.String())); strings.Contains(text, says) {
+				t.Errorf("%s links to %s, which ignores a parameter", sample.path, to)
+			}
+		}
+		for _, form := range elements(page, "form") {
+			if !strings.EqualFold(attribute(form, "method"), "get") {
+				continue
+			}
+			query := url.Values{}
+			for _, kind := range []string{"input", "select"} {
+				for _, field := range elements(form, kind) {
+					if name := attribute(field, "name"); name != "" {
+						query.Set(name, "")
+					}
+				}
+			}
+			address := attribute(form, "action") + "?" + query.Encode()
+			if text := textOf(parse(t, get(t, h, address).Body.String())); strings.Contains(text, says) {
+				t.Errorf("the form of %s leads to %s, which ignores a parameter", sample.path, address)
+			}
+		}
+	}
+	if len(seen) < 20 {
+		t.Errorf("only %d links with parameters were followed", len(seen))
 	}
 }
 
@@ -748,6 +847,34 @@ func TestAgentSearchByEvidence(t *testing.T) {
 		w := get(t, h, "/agents")
 		if text := textOf(parse(t, w.Body.String())); w.Code != 200 || !strings.Contains(text, says) {
 			t.Errorf("%v: status %d, %q", err, w.Code, text)
+		}
+	}
+}
+
+// admitting has an admission policy of its own.
+type admitting struct {
+	sample
+	policy admission.PolicyState
+}
+
+func (a admitting) RegistrationPolicy(context.Context) (admission.PolicyState, error) {
+	return a.policy, nil
+}
+
+func TestAgentsPageSaysHowNewAgentsAreAdmitted(t *testing.T) {
+	const note = "write to <b>door@registry.example</b>"
+	for mode, want := range map[string]struct {
+		says     string
+		commands bool
+	}{
+		admission.ModeOpen:     {"", true},
+		admission.ModeApproval: {"wait for the approval of the registry's operator", true},
+		admission.ModeClosed:   {"accepts no new agents", false},
+	} {
+		h := engine(t, admitting{sample{word: plainWord}, admission.PolicyState{Mode: mode, Note: note}})
+		text := textOf(parse(t, get(t, h, "/agents").Body.String()))
+		if !strings.Contains(text, want.says) || strings.Contains(text, note) != (want.says != "") || strings.Contains(text, "gazetteer agent new") != want.commands {
+			t.Errorf("%s: the page says %q", mode, text)
 		}
 	}
 }

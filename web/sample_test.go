@@ -407,6 +407,10 @@ func (s sample) AgentDetails(ctx context.Context, id string) (answer.AgentDetail
 	}, s.err
 }
 
+func (sample) RegistrationPolicy(context.Context) (admission.PolicyState, error) {
+	return admission.PolicyState{Mode: admission.ModeOpen}, nil
+}
+
 func (s sample) FindAgents(ctx context.Context, q directory.Query, verb string) ([]directory.Result, int, error) {
 	found, err := s.Agent(ctx, airID)
 	var agents []directory.Result

@@ -11,6 +11,7 @@ import (
 	"gazetteer/api/route"
 	"gazetteer/protocol/a2a/a2ahttp"
 	"gazetteer/registry"
+	"gazetteer/registry/admission"
 )
 
 // registryRoutes declares the reference's routes about the registry itself, and
@@ -36,10 +37,21 @@ type RegistryHealth struct {
 	Version  string `json:"version"`
 	Registry string `json:"registry" doc:"AIR"`
 	Draft    string `json:"draft" doc:"which edition of the protocol the answers follow"`
+	// Registration and Note are additions to the reference.
+	Registration string `json:"registration" enum:"open,approval,closed" doc:"how new agents are admitted: at once, after the operator's approval, or not"`
+	Note         string `json:"note,omitempty" doc:"the operator's text for agents that are not admitted at once"`
 }
 
-func (a *Routes) getRegistryHealth(context.Context, *struct{}) (*route.Output[RegistryHealth], error) {
-	return route.JSON(RegistryHealth{Status: "ok", Version: a.Version, Registry: "AIR", Draft: a2ahttp.Version}), nil
+func (a *Routes) getRegistryHealth(ctx context.Context, _ *struct{}) (*route.Output[RegistryHealth], error) {
+	policy, err := a.Answers.RegistrationPolicy(ctx)
+	if err != nil {
+		return nil, err
+	}
+	h := RegistryHealth{Status: "ok", Version: a.Version, Registry: "AIR", Draft: a2ahttp.Version, Registration: policy.Mode}
+	if policy.Mode != admission.ModeOpen {
+		h.Note = policy.Note
+	}
+	return route.JSON(h), nil
 }
 
 type historyInput struct {

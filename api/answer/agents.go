@@ -42,6 +42,11 @@ func (a *Answers) FindAgents(ctx context.Context, q directory.Query, verb string
 	return agents, total, nil
 }
 
+// RegistrationPolicy returns how new agents are admitted.
+func (a *Answers) RegistrationPolicy(ctx context.Context) (admission.PolicyState, error) {
+	return a.Registry.RegistrationPolicy(ctx)
+}
+
 // HostsOffering lists the hosts whose operations have a verb; nil for "".
 func (a *Answers) HostsOffering(ctx context.Context, verb string) ([]string, error) {
 	if verb == "" {

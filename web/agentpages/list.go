@@ -10,6 +10,7 @@ import (
 
 	"gazetteer/api/answer"
 	"gazetteer/registry"
+	"gazetteer/registry/admission"
 	"gazetteer/registry/directory"
 	"gazetteer/web/frame"
 
@@ -33,6 +34,13 @@ type agentsView struct {
 	// Reading says that the agents are still being read after the start. Without says that this
 	// server has no directory.
 	Reading, Without bool
+	Admission        admissionView
+}
+
+// admissionView says how new agents are admitted.
+type admissionView struct {
+	Approval, Closed bool
+	Note             string // of the operator, for those who are not admitted at once
 }
 
 // signalChoice is a kind of evidence in the form.
@@ -116,6 +124,13 @@ func (p *Pages) agentsPage(c *gin.Context) (frame.WebPage, error) {
 	v.Total, v.First, v.Last = total, q.Offset+1, q.Offset+len(found)
 	for _, a := range found {
 		v.Agents = append(v.Agents, p.agentRow(a))
+	}
+	policy, err := p.answers.RegistrationPolicy(c.Request.Context())
+	if err != nil {
+		return frame.WebPage{}, err
+	}
+	if policy.Mode != admission.ModeOpen {
+		v.Admission = admissionView{Approval: policy.Mode == admission.ModeApproval, Closed: policy.Mode == admission.ModeClosed, Note: policy.Note}
 	}
 	v.Pages = frame.LinkPages("/agents", queryOf(v, require), number, total, frame.PerPage)
 	return frame.WebPage{Name: "agents", Title: "Agents", Description: "Registered agents: which key each signs with, where to write to it, and the evidence for both.", Body: v}, nil

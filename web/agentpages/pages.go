@@ -30,6 +30,8 @@ type Answers interface {
 	// FindAgents returns a page of the agents that match a query, and their total; with a verb,
 	// only agents of a domain that offers it.
 	FindAgents(ctx context.Context, q directory.Query, verb string) ([]directory.Result, int, error)
+	// RegistrationPolicy returns how new agents are admitted.
+	RegistrationPolicy(ctx context.Context) (admission.PolicyState, error)
 	// AgentDetails returns all that is known of an agent.
 	AgentDetails(ctx context.Context, id string) (answer.AgentDetails, error)
 	// Report stores a report about an agent for the operator.
@@ -59,11 +61,11 @@ func New(f *frame.Frame, a Answers) *Pages {
 // Mount adds the pages below /agents, and /log.
 func (p *Pages) Mount(e *gin.Engine) {
 	for path, h := range map[string]gin.HandlerFunc{
-		"/agents":                    p.Handle(p.agentsPage),
+		"/agents":                    p.Handle(p.agentsPage, "q", "id", "capability", "verb", "require", "page"),
 		"/agents/:id":                p.Handle(p.agentPage),
 		"/agents/:id/report":         p.Handle(p.reportForm),
 		"/agents/:id/report/:report": p.Handle(p.reportPage),
-		"/log":                       p.Handle(p.logPage),
+		"/log":                       p.Handle(p.logPage, "before"),
 	} {
 		e.GET(path, h)
 		e.HEAD(path, h)

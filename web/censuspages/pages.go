@@ -49,8 +49,8 @@ func New(f *frame.Frame, a Answers) *Pages {
 // Mount adds /census and what is below it to e.
 func (p *Pages) Mount(e *gin.Engine) {
 	for path, h := range map[string]gin.HandlerFunc{
-		"/census":       p.Handle(p.censusPage),
-		"/census/hosts": p.Handle(p.hostsPage),
+		"/census":       p.Handle(p.censusPage, "family", "at"),
+		"/census/hosts": p.Handle(p.hostsPage, "figure", "from"),
 	} {
 		e.GET(path, h)
 		e.HEAD(path, h)

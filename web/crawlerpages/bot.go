@@ -63,8 +63,8 @@ func New(f *frame.Frame, a Answers, bot Bot) *Pages {
 
 // Mount adds /bot to e.
 func (p *Pages) Mount(e *gin.Engine) {
-	e.GET("/bot", p.Handle(p.botInfoPage))
-	e.HEAD("/bot", p.Handle(p.botInfoPage))
+	e.GET("/bot", p.Handle(p.botInfoPage, "host"))
+	e.HEAD("/bot", p.Handle(p.botInfoPage, "host"))
 	e.POST("/bot", p.Handle(p.submitOwnerRequest))
 }
 

@@ -131,7 +131,8 @@ type WebPage struct {
 	Feeds       string        // query of the feeds of the page's subject, "" for those of all changes
 	// Operator is the navigation of an operator's page, which no cache stores; nil on all others.
 	Operator []PageLink
-	building bool // the index is not whole, so something may be missing
+	building bool     // the index is not whole, so something may be missing
+	unknown  []string // parameters in the address that the page does not have
 }
 
 // A PageLink is an entry of a page's navigation.
@@ -151,19 +152,22 @@ type layoutData struct {
 	Live                            bool
 	Building                        bool
 	Operator                        []PageLink
+	Unknown                         []string
 	Body                            any
 	Main                            template.HTML
 }
 
 // Handle returns the handler of a page: it renders the view that work returns, or the page for an
-// error or a panic.
-func (f *Frame) Handle(work func(c *gin.Context) (WebPage, error)) gin.HandlerFunc {
+// error or a panic. A page says which parameters in its address are not among the given names.
+func (f *Frame) Handle(work func(c *gin.Context) (WebPage, error), parameters ...string) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		building := f.building()
 		v, err := f.callGuarded(work, c)
 		building = building || f.building()
 		if err != nil {
 			v = f.errorPage(c, err, building)
+		} else if c.Request.Method != http.MethodPost {
+			v.unknown = unknownParameters(c.Request.URL.Query(), parameters)
 		}
 		v.building = building
 		if v.Location != "" {
@@ -197,7 +201,7 @@ func (f *Frame) callGuarded(work func(c *gin.Context) (WebPage, error), c *gin.C
 
 func (f *Frame) renderPage(v WebPage) ([]byte, error) {
 	var b bytes.Buffer
-	data := layoutData{Title: v.Title, Description: cmp.Or(v.Description, defaultDescription), JSON: v.JSON, Feeds: v.Feeds, Section: v.Name, Live: v.Live, Building: v.building, Operator: v.Operator, Body: v.Body, Main: v.Main}
+	data := layoutData{Title: v.Title, Description: cmp.Or(v.Description, defaultDescription), JSON: v.JSON, Feeds: v.Feeds, Section: v.Name, Live: v.Live, Building: v.building, Operator: v.Operator, Unknown: v.unknown, Body: v.Body, Main: v.Main}
 	if err := f.templates[v.Name].ExecuteTemplate(&b, "layout", data); err != nil {
 		return nil, fmt.Errorf("render %s: %w", v.Name, err)
 	}
