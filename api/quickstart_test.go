@@ -16,6 +16,7 @@ import (
 
 	"gazetteer/document"
 	"gazetteer/internal/need"
+	"gazetteer/registry/directory"
 )
 
 // TestQuickstarts runs the programs of docs/quickstart that search, against a server with an agent and
@@ -78,6 +79,24 @@ func TestQuickstartsWithoutServer(t *testing.T) {
 				t.Errorf("%s: exit code %d, want 1", command, c.ProcessState.ExitCode())
 			}
 		}
+	}
+}
+
+// TestQuickstartsOfUnknownHandle checks that a program which is to write to an unknown agent registers
+// none.
+func TestQuickstartsOfUnknownHandle(t *testing.T) {
+	h := newTestServer(t, options{})
+	for _, command := range [][]string{{"sh", "agent.sh"}, {"python3", "agent.py"}, {"node", "agent.mjs"}, {"go", "run", "./agent"}} {
+		c := exec.CommandContext(t.Context(), need.Program(t, command[0]), append(command[1:], "nobody-has-it")...)
+		c.Dir, c.Env = "../docs/quickstart", append(os.Environ(), "BASE="+h.base)
+		if out, err := c.CombinedOutput(); err == nil || !strings.Contains(string(out), "nobody-has-it") {
+			t.Errorf("%s: %v\n%s", command, err, out)
+		}
+	}
+	// The directory answers once it has read the agent that is registered here.
+	registerAgent(t, h)
+	if _, total, err := h.answers.FindAgents(t.Context(), directory.Query{Limit: 1}, ""); err != nil || total != 1 {
+		t.Errorf("%d agents are registered, want one; %v", total, err)
 	}
 }
 

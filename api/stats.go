@@ -19,17 +19,18 @@ type Stats struct {
 	Seq         uint64                 `json:"seq" doc:"the sequence of the store that they go up to, some seconds old"`
 	HistoryFrom time.Time              `json:"history_from,omitzero" doc:"since when changes of the five states are recorded"`
 	LastVisit   time.Time              `json:"last_visit,omitzero" doc:"when the last visit to any host ended"`
-	Hosts       int                    `json:"hosts" doc:"that are known"`
-	Visited     int                    `json:"visited" doc:"hosts with a visit that ended"`
-	Services    int                    `json:"services" doc:"hosts with a current document, without those whose only one is at /ai, which is not authoritative"`
-	Documents   int                    `json:"documents"`
-	Operations  int                    `json:"operations"`
-	Versions    int                    `json:"versions" doc:"stored versions of documents"`
-	OptedOut    int                    `json:"opted_out" doc:"hosts whose owners opted out; nothing of them is counted elsewhere"`
-	Agents      int                    `json:"agents" doc:"active agents of the registry"`
+	Hosts       int                    `json:"hosts" doc:"Hosts are network hosts that the crawler knows."`
+	Visited     int                    `json:"visited" doc:"A visited host had at least one visit that ended."`
+	Services    int                    `json:"services" doc:"A service is a host with a current document at an authoritative address: a host whose only document is at /ai publishes, and is no service (AI Discovery §4.1)."`
+	Documents   int                    `json:"documents" doc:"Documents are the current ones; a summary counts as a document."`
+	Operations  int                    `json:"operations" doc:"Operations are those of current documents. Those of a summary count only if no other document describes them, those of an alias do not count for its host, and what an AI Discovery and an AGIS document of a host both describe counts once."`
+	Versions    int                    `json:"versions" doc:"Versions of documents are all that are stored."`
+	OptedOut    int                    `json:"opted_out" doc:"Opted out are hosts whose owners do not want to be visited: nothing of them is in any other figure."`
+	Agents      int                    `json:"agents" doc:"Agents are the active agents of the registry."`
 	Signals     []SignalFigure         `json:"signals" doc:"active agents by their evidence"`
 	Survival    []census.SurvivalPoint `json:"survival" doc:"the share of hosts that still publish that many days after they began"`
 	Changes     []census.ChangeRate    `json:"changes" doc:"documents that changed in the last 30 days"`
+	Definitions map[string]string      `json:"definitions" doc:"what the figures outside the families count, by member, to cite with a figure"`
 	Families    []FigureFamily         `json:"families" doc:"what hosts have, family by family"`
 }
 
@@ -109,10 +110,17 @@ func (a *API) getStats(ctx context.Context, in *statsInput) (*route.Output[Stats
 		At: s.Counted, Seq: s.Cursor.Seq, HistoryFrom: s.HistoryFrom, LastVisit: s.LastVisit, Hosts: s.Hosts, Visited: s.Visited, Services: s.Services, Documents: s.Documents,
 		Operations: s.Operations, Versions: s.Versions, OptedOut: s.OptedOut, Agents: s.Agents.Active, Signals: []SignalFigure{},
 		Survival: answer.OrEmpty(s.Survival), Changes: answer.OrEmpty(s.Changes), Families: []FigureFamily{},
+		Definitions: map[string]string{},
 	}
 	for _, row := range s.Table("agents").Rows {
 		n := s.Agents.Signals[row.Cells[0]]
 		v.Signals = append(v.Signals, SignalFigure{row.Cells[0], n, "/api/v1/agents?" + url.Values{"require": {row.Cells[0]}}.Encode()})
+	}
+	for _, t := range census.Totals() {
+		v.Definitions[t.Name] = t.Definition
+	}
+	for member, table := range map[string]string{"signals": "agents", "survival": "survival", "changes": "changes"} {
+		v.Definitions[member] = s.Table(table).Definition
 	}
 	for _, f := range families {
 		t := s.Table(f.Name)

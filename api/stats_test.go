@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/url"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +15,17 @@ import (
 	"gazetteer/census"
 	"gazetteer/internal/fakestore"
 )
+
+// memberField returns the field of the answer with the figures that has a name in JSON.
+func memberField(name string) (reflect.StructField, bool) {
+	fields := reflect.TypeFor[api.Stats]()
+	for i := range fields.NumField() {
+		if field := fields.Field(i); field.Tag.Get("json") == name {
+			return field, true
+		}
+	}
+	return reflect.StructField{}, false
+}
 
 // TestStatsOverHTTP reads the figures of a store with a year of history, and the hosts behind each of them.
 func TestStatsOverHTTP(t *testing.T) {
@@ -28,6 +40,17 @@ func TestStatsOverHTTP(t *testing.T) {
 	decodeInto(t, h.get("/api/v1/stats?limit=5", 200), &stats)
 	if stats.Services != 120 || stats.Hosts != 132 || stats.Seq != h.store.Head().Seq || len(stats.Families) < 15 {
 		t.Errorf("%+v", stats)
+	}
+	for _, total := range census.Totals() {
+		field, ok := memberField(total.Name)
+		if !ok || field.Tag.Get("doc") != total.Definition || stats.Definitions[total.Name] != total.Definition {
+			t.Errorf("%s has no definition, or another one in the description of the API", total.Name)
+		}
+	}
+	for _, member := range []string{"signals", "survival", "changes"} {
+		if stats.Definitions[member] == "" {
+			t.Errorf("%s has no definition", member)
+		}
 	}
 	lists := 0
 	for _, f := range stats.Families {

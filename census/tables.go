@@ -84,8 +84,7 @@ func (f *Figures) Tables() []Table {
 }
 
 func (f *Figures) summaryTable() Table {
-	t := Table{Name: "summary", Title: "At a glance", Columns: []string{"figure", "value"},
-		Definition: "Hosts are network hosts that the crawler knows. A visited host had at least one visit that ended. A service is a host with a current document at an authoritative address: a host whose only document is at /ai publishes, and is no service (AI Discovery §4.1). Documents and operations are the current ones; a summary counts as a document, and its operations only if no other document describes them; the operations of an alias do not count for its host, and what an AI Discovery and an AGIS document of a host both describe counts once. Versions are all that are stored. Opted out are hosts whose owners do not want to be visited: nothing of them is in any other figure."}
+	t := Table{Name: "summary", Title: "At a glance", Columns: []string{"figure", "value"}, Definition: defineTotals()}
 	add := func(name string, value any) { t.Rows = append(t.Rows, Row{Cells: []string{name, fmt.Sprint(value)}}) }
 	add("hosts", f.Hosts)
 	add("visited hosts", f.Visited)

@@ -23,7 +23,9 @@ async function request(method, url, body, headers = {}) {
   return JSON.parse(text);
 }
 
-// 1. Register a name and a public key.
+// 1. Look up the recipient first, so that a wrong handle registers nothing. Then register a name and a public key.
+const to = await request("GET", `${base}/api/v1/resolve?name=${encodeURIComponent(handle)}`);
+if (!to.inbox) fail(`${handle} has no inbox`);
 const publicKey = Buffer.from(await crypto.subtle.exportKey("raw", key.publicKey)).toString("base64url");
 const me = await request("POST", `${base}/api/v1/agents/register`, JSON.stringify({ name: "Node agent", public_key: publicKey }));
 console.log("registered", me.air_id);
@@ -62,7 +64,6 @@ function base58(bytes) {
   return "1".repeat(bytes.findIndex((byte) => byte)) + text;
 }
 
-const to = await request("GET", `${base}/api/v1/resolve?name=${encodeURIComponent(handle)}`);
 const envelope = {
   id: crypto.randomUUID(), thread_id: crypto.randomUUID(), nonce: crypto.randomUUID(), timestamp: new Date().toISOString(),
   from: me.did, to: to.did,

@@ -45,7 +45,10 @@ def request(method, url, body=None, headers={}):
         sys.exit(f"{method} {url}: {error.reason}")
 
 
-# 1. Register a name and a public key.
+# 1. Look up the recipient first, so that a wrong handle registers nothing. Then register a name and a public key.
+to = request("GET", f"{BASE}/api/v1/resolve?name={urllib.parse.quote(HANDLE)}")
+if "inbox" not in to:
+    sys.exit(f"{HANDLE} has no inbox")
 public = subprocess.run(["openssl", "pkey", "-in", key, "-pubout", "-outform", "DER"], check=True, capture_output=True).stdout[-32:]
 public_key = base64.urlsafe_b64encode(public).decode().rstrip("=")
 me = request("POST", BASE + "/api/v1/agents/register", json.dumps({"name": "Python agent", "public_key": public_key}))
@@ -92,7 +95,6 @@ def utc(seconds):
     return datetime.datetime.fromtimestamp(time.time() + seconds, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-to = request("GET", f"{BASE}/api/v1/resolve?name={urllib.parse.quote(HANDLE)}")
 envelope = {
     "id": str(uuid.uuid4()), "thread_id": str(uuid.uuid4()), "nonce": str(uuid.uuid4()), "timestamp": utc(0),
     "from": me["did"], "to": to["did"],

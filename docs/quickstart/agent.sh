@@ -20,7 +20,10 @@ utc() { # the time in so many seconds, with date of GNU or of BSD
 	date -u -d "@$at" +%Y-%m-%dT%H:%M:%SZ 2>"$dir/error" || date -u -r "$at" +%Y-%m-%dT%H:%M:%SZ
 }
 
-# 1. Register a name and a public key.
+# 1. Look up the recipient first, so that a wrong handle registers nothing. Then register a name and a public key.
+to=$(curl -sS --fail-with-body --get "$BASE/api/v1/resolve" --data-urlencode "name=$handle") || { echo "$to" >&2; exit 1; }
+to_inbox=$(echo "$to" | member inbox) to_did=$(echo "$to" | member did)
+[ -n "$to_inbox" ] || { echo "$handle has no inbox" >&2; exit 1; }
 public=$(openssl pkey -in "$dir/key" -pubout -outform DER | tail -c 32 | openssl base64 -A | tr '+/' '-_' | tr -d =)
 me=$(curl -sS --fail-with-body "$BASE/api/v1/agents/register" -H 'Content-Type: application/json' -d "{\"name\": \"Shell agent\", \"public_key\": \"$public\"}")
 id=$(echo "$me" | member air_id) did=$(echo "$me" | member did)
@@ -57,8 +60,6 @@ base58() {
 		while (n) printf "%s", substr("123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz", digit[--n] + 1, 1)
 	}'
 }
-to=$(curl -sS --fail-with-body --get "$BASE/api/v1/resolve" --data-urlencode "name=$handle")
-to_inbox=$(echo "$to" | member inbox) to_did=$(echo "$to" | member did)
 body="{\"description\":\"A table for two at eight\",\"expires_at\":\"$(utc 3600)\",\"price\":{\"amount_cents\":500,\"currency\":\"EUR\"},\"type\":\"Offer\"}"
 members="\"body\":$body,\"from\":\"$did\",\"id\":\"$(random)\",\"nonce\":\"$(random)\",\"thread_id\":\"$(random)\",\"timestamp\":\"$(utc 0)\",\"to\":\"$to_did\""
 signature=z$(printf '{%s}' "$members" | sign | base58)

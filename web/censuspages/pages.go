@@ -63,6 +63,7 @@ type censusView struct {
 	History  frame.Moment
 	HasTurns bool
 	Glance   []Figure
+	Totals   []census.Total
 	Alias    Figure
 	Tables   []tableView
 }
@@ -155,6 +156,7 @@ func (p *Pages) newCensusView(s *census.Stats) censusView {
 		newFigure("Host", "#class", s.Hosts), newFigure("Service", "/services", s.Services), newFigure("Document", "#format", s.Documents),
 		newFigure("Operation", "/verbs", s.Operations), newFigure("Version", "#version-count", s.Versions), newFigure("Agent", "/agents", s.Agents.Active),
 	}
+	v.Totals = census.Totals()
 	for _, t := range s.Tables {
 		if t.Name == "summary" {
 			continue

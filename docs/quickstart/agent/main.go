@@ -39,7 +39,13 @@ func main() {
 		handle = os.Args[1]
 	}
 
-	// 1. Register a name and a public key.
+	// 1. Look up the recipient first, so that a wrong handle registers nothing. Then register a name
+	// and a public key.
+	var to struct{ DID, Inbox string }
+	request("GET", base+"/api/v1/resolve?name="+url.QueryEscape(handle), nil, nil, &to)
+	if to.Inbox == "" {
+		log.Fatal(handle + " has no inbox")
+	}
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	check(err)
 	me := identity{key: private}
@@ -53,8 +59,6 @@ func main() {
 	me.signed("PUT", base+"/api/v1/agents/"+me.AirID, encode(map[string]any{"service_endpoints": []any{endpoint}}), nil)
 
 	// 3. Write.
-	var to struct{ DID, Inbox string }
-	request("GET", base+"/api/v1/resolve?name="+url.QueryEscape(handle), nil, nil, &to)
 	var sent struct {
 		Status     string
 		EnvelopeID string `json:"envelope_id"`
