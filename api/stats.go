@@ -83,6 +83,7 @@ type countedInput struct {
 type CountedHosts struct {
 	Figure string   `json:"figure"`
 	Total  int      `json:"total"`
+	Note   string   `json:"note,omitempty" doc:"why the figure counts nothing, if its definition excludes it"`
 	Hosts  []string `json:"hosts" doc:"in the order in which this server first read them"`
 	Next   string   `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
 }
@@ -167,7 +168,7 @@ func (a *API) listCountedHosts(ctx context.Context, in *countedInput) (*route.Ou
 	if err != nil {
 		return nil, err
 	}
-	out := route.JSON(CountedHosts{Figure: in.Figure, Total: found.Total, Hosts: answer.OrEmpty(found.Hosts)})
+	out := route.JSON(CountedHosts{Figure: in.Figure, Total: found.Total, Note: found.Note, Hosts: answer.OrEmpty(found.Hosts)})
 	if found.After != "" {
 		out.Body.Next, out.Link = a.NextPage(ctx, countedPath, list, route.Cursor{After: found.After})
 	}

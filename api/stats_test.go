@@ -14,6 +14,8 @@ import (
 	"gazetteer/api/operator"
 	"gazetteer/census"
 	"gazetteer/internal/fakestore"
+	"gazetteer/lint"
+	"gazetteer/protocol"
 )
 
 // memberField returns the field of the answer with the figures that has a name in JSON.
@@ -121,6 +123,13 @@ func TestStatsOverHTTP(t *testing.T) {
 	jokes := slices.DeleteFunc(slices.Clone(found[""]), func(s string) bool { return !strings.Contains(s, "jokes") || !strings.Contains(s, "test") })
 	if len(jokes) == 0 || len(jokes) == len(found[""]) || !slices.Equal(jokes, found["jokes TEST"]) || found["nothing-has-it"] != nil {
 		t.Errorf("of %d services, the words select %v, want %v", len(found[""]), found, jokes)
+	}
+	// The census does not count notes.
+	i := slices.IndexFunc(lint.Rules(), func(r protocol.Rule) bool { return r.Severity == protocol.Info })
+	var uncounted api.CountedHosts
+	decodeInto(t, h.get("/api/v1/stats/hosts?figure=rule:"+lint.Rules()[i].Code, 200), &uncounted)
+	if uncounted.Total != 0 || !strings.Contains(uncounted.Note, "counts only errors and warnings") {
+		t.Errorf("the figure of a note is %+v", uncounted)
 	}
 	// No figure is of a moment in the future.
 	now := time.Now()

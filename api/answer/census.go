@@ -7,6 +7,8 @@ import (
 	"strconv"
 
 	"gazetteer/census"
+	"gazetteer/lint"
+	"gazetteer/protocol"
 )
 
 // ErrNoFigure: no figure has this name.
@@ -52,6 +54,8 @@ type CountedHosts struct {
 	Total  int
 	// After is the place where the next part begins, "" on the last.
 	After string
+	// Note says why a figure counts nothing by its definition, "" for all others.
+	Note string
 }
 
 // CountedHosts lists hosts that a figure counts, in the order in which this server first read them.
@@ -73,8 +77,23 @@ func (a *Answers) CountedHosts(_ context.Context, figure, after string, limit in
 	}
 	hosts, last, total := a.Census.Hosts(f, uint32(from), limit)
 	list := CountedHosts{Figure: f, Hosts: hosts, Total: total}
+	if total == 0 {
+		list.Note = explainUncounted(f)
+	}
 	if last > 0 {
 		list.After = strconv.FormatUint(uint64(last), 10)
 	}
 	return list, nil
+}
+
+// explainUncounted says why the census counts nothing under a feature of a known name; "" if it could.
+func explainUncounted(f census.Feature) string {
+	if f.Family != "rule" {
+		return ""
+	}
+	rule, ok := lint.Rule(f.Value)
+	if !ok || rule.Severity > protocol.Info {
+		return ""
+	}
+	return rule.Code + " has the severity " + rule.Severity.String() + ", and the census counts only errors and warnings"
 }

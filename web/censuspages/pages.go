@@ -237,6 +237,7 @@ type hostsView struct {
 	Heading    string
 	Definition string
 	Total      int
+	Note       string // why nothing is counted
 	Hosts      []string
 	Rule       string // whose finding on the page of each host is linked, "" for other figures
 	Next       string
@@ -263,7 +264,7 @@ func (p *Pages) hostsPage(c *gin.Context) (frame.WebPage, error) {
 	}
 	family, _ := census.FamilyOf(list.Figure.Family)
 	value := describeFigure(list.Figure.Family, list.Figure.Value)
-	v := hostsView{Heading: family.Title + ": " + frame.ClipPlain(120, value), Definition: strings.ReplaceAll(family.Definition, "`", ""), Total: list.Total, Hosts: list.Hosts}
+	v := hostsView{Heading: family.Title + ": " + frame.ClipPlain(120, value), Definition: strings.ReplaceAll(family.Definition, "`", ""), Total: list.Total, Note: frame.AsSentence(list.Note), Hosts: list.Hosts}
 	if list.Figure.Family == "rule" {
 		v.Rule, v.Heading = list.Figure.Value, "Hosts that break "+frame.ClipPlain(120, value)
 	}
