@@ -50,6 +50,9 @@ func makeLog(ts *testscript.TestScript, neg bool, args []string) {
 	})
 }
 
+// keepsakeTime is the clock of the log and of its witness, which must agree.
+func keepsakeTime() time.Time { return time.Unix(1772625845, 0) }
+
 // newLog makes what makeLog promises.
 func newLog(dir string, leaves int) (l *audit.Log, closeAll func() error, err error) {
 	ctx, cancel := context.WithCancel(context.Background())
@@ -69,7 +72,7 @@ func newLog(dir string, leaves int) (l *audit.Log, closeAll func() error, err er
 	if err != nil {
 		return nil, nil, err
 	}
-	if l, err = audit.Open(ctx, audit.Options{Dir: filepath.Join(dir, "log"), Store: s, Key: key}); err != nil {
+	if l, err = audit.Open(ctx, audit.Options{Dir: filepath.Join(dir, "log"), Store: s, Key: key, Now: keepsakeTime}); err != nil {
 		return nil, nil, err
 	}
 	ended := make(chan error, 1)
@@ -131,7 +134,7 @@ func keepsakes(ctx context.Context, l *audit.Log, dir string, key *checkpoint.Ke
 	if err != nil {
 		return nil, err
 	}
-	w, err := witness.Open(ctx, witness.Options{Dir: filepath.Join(dir, "witness"), Key: witnessKey, Logs: []note.Verifier{verifier}, Now: func() time.Time { return time.Unix(1772625845, 0) }})
+	w, err := witness.Open(ctx, witness.Options{Dir: filepath.Join(dir, "witness"), Key: witnessKey, Logs: []note.Verifier{verifier}, Now: keepsakeTime})
 	if err != nil {
 		return nil, err
 	}
