@@ -109,6 +109,8 @@ func keyError(err error, path string) error {
 		return exit.NotFoundf("there is no key in %s, and %s waits until it takes effect. To see when, and to use it from then on: gazetteer agent show%s", path, keyfile.Next(path), withKey)
 	case errors.Is(err, fs.ErrNotExist) && cli.FileExists(recoveryPathOf(path)):
 		return exit.NotFoundf("there is no key in %s, but %s exists: if the key is lost, recover the agent with: gazetteer agent recover%s", path, recoveryPathOf(path), withKey)
+	case errors.Is(err, fs.ErrNotExist) && withKey != "":
+		return exit.NotFoundf("there is no key in %s: check the name, or make an agent with that key: gazetteer agent new NAME%s", path, withKey)
 	case errors.Is(err, fs.ErrNotExist):
 		return exit.NotFoundf("there is no key in %s: name the file with --key, or make an agent with: gazetteer agent new NAME", path)
 	case errors.Is(err, keyfile.ErrPassphrase):

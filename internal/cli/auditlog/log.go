@@ -44,11 +44,14 @@ type logSource struct {
 	key   string // as given
 	given bool   // the key came from the command line
 
+	command *cobra.Command
+
 	witnesses []string
 }
 
 func (s *logSource) addFlags(c *cobra.Command) {
 	c.Flags().StringVar(&s.key, "key", "", "public key of the log, or a file with it (default: the one next to the log)")
+	s.command = c
 	c.Flags().StringArrayVar(&s.witnesses, "witness", nil, "public key of a witness that must have cosigned, or a file with it; may be repeated")
 }
 
@@ -186,9 +189,10 @@ Exit code 1 when nothing was stored.`,
 	}
 }
 
-// readVerifier returns the log's key: the key of the flag, or the key next to the log.
+// readVerifier returns the log's key: the key of the flag, or the key next to the log. An empty key, as
+// of a script whose variable is not set, is refused: the key next to the log proves less.
 func (s *logSource) readVerifier(ctx context.Context) (note.Verifier, error) {
-	if s.given = s.key != ""; s.given {
+	if s.given = s.command.Flags().Changed("key"); s.given {
 		return parseVerifier("--key", s.key)
 	}
 	text, err := s.files(ctx, "key")
