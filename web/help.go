@@ -44,7 +44,7 @@ var helpParts = []helpPart{
 		{Query: `"text message"`, Text: "both words, side by side"},
 	}},
 	{"without", "Words to leave out", "A minus sign before a word excludes every operation that has it.", []helpExample{
-		{Query: "book room -hotel", Text: "rooms that are not in hotels"},
+		{Query: "book an appointment -doctor", Text: "appointments that are not with a doctor"},
 	}},
 	{"filters", "Filters", "A key with a colon keeps the operations that have that value. The value follows without a space; a value with spaces is put in quotes.", []helpExample{
 		{Query: "verb:CANCEL", Text: "everything that can be canceled"},

@@ -37,6 +37,8 @@ type ruleGroup struct {
 type ruleLine struct {
 	Code, Text string
 	Word, Tone string
+	// The script filters by these, too.
+	Name, Section string
 }
 
 // ruleFamily is a draft that the list can be narrowed to.
@@ -70,7 +72,7 @@ func (p *Pages) rulesPage(c *gin.Context) (frame.WebPage, error) {
 	v.Total = len(found)
 	for _, r := range found {
 		group := &v.Groups[answer.FamilyOfRule(families, r.Code)]
-		group.Rules = append(group.Rules, ruleLine{r.Code, r.Text, severityWords[r.Severity], r.Severity.String()})
+		group.Rules = append(group.Rules, ruleLine{r.Code, r.Text, severityWords[r.Severity], r.Severity.String(), r.Name, r.Section})
 	}
 	return frame.WebPage{Name: "rules", Title: "Rules", Body: v, JSON: rulesAddress(v)}, nil
 }

@@ -193,6 +193,37 @@ func TestBrowserWalk(t *testing.T) {
 		if !strings.Contains(text, "Search: book a table") || strings.Contains(text, "Narrow down") {
 			t.Errorf("printed: %.300s", text)
 		}
+		// Nothing of a program is cut off at the edge of the paper, and there is nothing to press.
+		for _, path := range []string{"/bot", "/services/stripe.test"} {
+			tab.open(path)
+			if cut := evaluate[[]string](tab, `[...document.querySelectorAll("main pre")].filter(e => e.checkVisibility() && e.scrollWidth > e.clientWidth + 1).map(e => e.textContent.slice(0, 40))`); len(cut) > 0 {
+				t.Errorf("%s: cut off on paper: %q", path, cut)
+			}
+			if evaluate[bool](tab, `[...document.querySelectorAll("main button")].some(e => e.checkVisibility())`) {
+				t.Errorf("%s: a button is printed", path)
+			}
+		}
+	})
+	t.Run("rules are filtered while a person types as the server filters them", func(t *testing.T) {
+		tab := newTab(t, browser, h, look{scheme: "light", width: 1280, scripts: true})
+		for _, words := range []string{"3.3", "§4.2", "language", "category-unknown", "nothing has this"} {
+			tab.open("/rules?q=" + url.QueryEscape(words))
+			want := evaluate[int](tab, `document.querySelectorAll(".rules > li").length`)
+			tab.open("/rules")
+			tab.awaitScripts()
+			tab.filterRules(words)
+			if got := evaluate[int](tab, `document.querySelectorAll(".rules > li:not([hidden])").length`); got != want {
+				t.Errorf("%s: %d rules while typing, %d from the server", words, got, want)
+			}
+			if want == 0 {
+				tab.sees("#matching", "None of")
+				tab.sees("#matching a", "Show all")
+			}
+		}
+		tab.filterRules("")
+		if left := evaluate[string](tab, `document.querySelector("#matching").textContent`); left != "" {
+			t.Errorf("without words the page says %q", left)
+		}
 	})
 	t.Run("the order of the API", func(t *testing.T) {
 		sameOrder(t, h, newTab(t, browser, h, look{scheme: "light", width: 1280, scripts: true}))
@@ -374,6 +405,7 @@ func (h *testServer) places() []place {
 		{"last-page", "/?q=send&page=2", ".pager", "Page 2"},
 		{"empty", "/?q=verb%3ASENT", ".empty", "No operation matches"},
 		{"refused", "/services/robots-us.test", "#visits ~ *, .fetches", "robots"},
+		{"mistakes", "/services/breaks-rules.test", ".how", "does not say how it is called"},
 		{"invalid", "/services/not-utf8.test", ".fetches", "Not readable"},
 		{"hostile", "/services/hostile.test", "#operations ~ *", "<script>"},
 		{"hostile-results", "/?q=host%3Ahostile.test", ".hits", "U+202E"},
@@ -452,6 +484,12 @@ func (h *testServer) typeAQuery(t *testing.T, tab *tab) {
 func (b *tab) types(text string) {
 	b.Helper()
 	must(b.T, chromedp.Do(b.ctx, chromedp.SendKeys(chromedp.CSS("#q"), text)))
+}
+
+// filterRules writes words into the filter of the rules, as one event.
+func (b *tab) filterRules(words string) {
+	b.Helper()
+	evaluate[bool](b, fmt.Sprintf(`(field => { field.value = %q; return field.dispatchEvent(new Event("input")) })(document.querySelector("#filter"))`, words))
 }
 
 // until waits until an expression holds in the page, which looks at each change
@@ -553,6 +591,20 @@ func byKeyboard(t *testing.T, tab *tab) {
 	tab.arrive(http.StatusOK, chromedp.Evaluate[chromedp.Void](keyDown("Enter")))
 	if got := evaluate[string](tab, `new URLSearchParams(location.search).get("q")`); got != taken {
 		t.Errorf("the suggestion %q leads to %q", taken, got)
+	}
+	// A result that has the focus when other results arrive gives it back to the field.
+	tab.open("/?q=send+a+text+message")
+	tab.types("s")
+	tab.press(kb.Escape)
+	evaluate[bool](tab, `document.querySelector(".hits h2 a").focus(), document.body.addEventListener("htmx:afterSettle", () => { document.documentElement.dataset.settled = "" }), true`)
+	tab.until(`"settled" in document.documentElement.dataset`)
+	if got := evaluate[string](tab, `document.activeElement.id`); got != "q" {
+		t.Errorf("after other results the focus is on %q", evaluate[string](tab, `document.activeElement.outerHTML.slice(0, 100)`))
+	}
+	// A page that the browser shows again has the query of its results in the field.
+	evaluate[bool](tab, `document.querySelector("#q").value = "another query", dispatchEvent(new PageTransitionEvent("pageshow", {persisted: true}))`)
+	if got := evaluate[bool](tab, `document.querySelector("#q").value === new URLSearchParams(location.search).get("q")`); !got {
+		t.Error("a page that is shown again has another query in its field")
 	}
 	// Every stop of a page shows that it has the focus, and is not cut off.
 	tab.open("/?q=send+a+text+message")

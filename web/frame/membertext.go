@@ -94,9 +94,18 @@ func markSentence(n int, text string) template.HTML {
 
 // markAdvice is markSentence for the help of a finding, which begins with a verb: "name the fields".
 func markAdvice(n int, text string) template.HTML {
+	return markNames(n, capitalize(text), false)
+}
+
+// capitalize begins a text with a capital letter, and also what follows a proposal: "Did you mean POST?
+// Use one of the five methods".
+func capitalize(text string) string {
+	if proposal, rest, ok := strings.Cut(text, "? "); ok && strings.HasPrefix(text, "did you mean ") {
+		return "D" + proposal[1:] + "? " + capitalize(rest)
+	}
 	first, size := utf8.DecodeRuneInString(text)
 	if size == 0 {
 		return ""
 	}
-	return markNames(n, string(unicode.ToUpper(first))+text[size:], false)
+	return string(unicode.ToUpper(first)) + text[size:]
 }

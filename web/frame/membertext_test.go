@@ -27,6 +27,9 @@ func TestMembersHaveCodeFont(t *testing.T) {
 	if got, want := string(markAdvice(300, "name the fields of auth")), "Name the fields of <code>auth</code>"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
+	if got, want := string(markAdvice(300, "did you mean POST? use GET or POST")), "Did you mean POST? Use GET or POST"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
 	if got, want := string(markMembers(12, "version 1.0 is not known")), "<code>version</code> 1.0…"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}

@@ -42,7 +42,8 @@ function unfold() {
 	for (const list of document.querySelectorAll("details.unfolds")) list.open ||= matchMedia("(min-width: 56rem)").matches
 }
 
-// keyboard: "/" leads to the search field, the arrows from there into the results and back.
+// keyboard: "/" leads to the search field, the arrows from there into the results and back. If the result
+// that has the focus is replaced by results that arrive, the field has it again.
 function keyboard() {
 	const field = document.querySelector("form.search input[type=search]")
 	document.addEventListener("keydown", event => {
@@ -64,6 +65,14 @@ function keyboard() {
 			event.preventDefault()
 			next.focus()
 		}
+	})
+	let replaced = false
+	document.addEventListener("htmx:beforeSwap", event => { replaced = event.detail.target.contains(document.activeElement) })
+	document.addEventListener("htmx:afterSwap", () => { if (replaced && field) field.focus() })
+	// A page that is shown again has the text that was in the field last, not that of its results.
+	addEventListener("pageshow", event => {
+		const query = new URLSearchParams(location.search).get("q")
+		if (event.persisted && field && query !== null) field.value = query
 	})
 }
 
@@ -169,17 +178,31 @@ function liveStatus() {
 
 // filterRules narrows the list of rules while a person types, without asking the server.
 function filterRules() {
-	const field = document.getElementById("filter"), rules = document.querySelectorAll(".rules > li")
+	const field = document.getElementById("filter"), rules = document.querySelectorAll(".rules > li"), matching = document.getElementById("matching")
 	if (!field || !rules.length) return
+	const counted = [...matching.childNodes]
 	field.addEventListener("input", () => {
 		const words = field.value.toLowerCase().split(/\s+/).filter(Boolean)
+		let found = 0
 		for (const rule of rules) {
-			const text = rule.textContent.toLowerCase()
-			rule.hidden = !words.every(word => text.includes(word))
+			const text = (rule.textContent + " " + rule.dataset.name).toLowerCase()
+			rule.hidden = !words.every(word => text.includes(word) || isOfSection(rule, word))
+			if (!rule.hidden) found++
 		}
-		for (const group of document.querySelectorAll(".page-rules section")) {
+		for (const group of document.querySelectorAll(".page-rules section:has(.rules)")) {
 			group.hidden = !group.querySelector(".rules > li:not([hidden])")
 			group.querySelector("details").open ||= words.length > 0
 		}
+		for (const link of document.querySelectorAll(".jump a")) link.hidden = document.querySelector(link.hash).closest("section").hidden
+		const all = Object.assign(document.createElement("a"), {href: "/rules", textContent: "Show all"})
+		matching.replaceChildren(...words.length ? [`${found || "None"} of ${rules.length} rules ${found === 1 ? "matches" : "match"}. `, all] : counted)
 	})
+}
+
+// isOfSection reports whether a word is the number of the section that a rule comes from, such as 3.3 or
+// §7, or of a section above it.
+function isOfSection(rule, word) {
+	if (!/^(§[0-9a-z]|[0-9a-z]+\.[0-9])/.test(word)) return false
+	word = word.replace("§", "")
+	return rule.dataset.section.toLowerCase().split(/[\s,§]+/).some(part => part.startsWith(word) && ["", ".", "("].includes(part.charAt(word.length)))
 }
