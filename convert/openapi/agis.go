@@ -43,6 +43,8 @@ type agisBuilder struct {
 	// rewordReview, if set, changes the text of each review; foreword becomes the first review.
 	rewordReview func(string) string
 	foreword     string
+	// keepPrefix keeps segments such as /v2 at the beginning of paths, which are part of the address.
+	keepPrefix bool
 
 	notes   *conversion.Notes
 	schemas *schemaWriter

@@ -25,6 +25,9 @@ func (b *agisBuilder) buildEndpoint(op *operation, c conversion.Simplification) 
 		why = "from the HTTP method " + strings.ToUpper(op.method) + "; a more specific verb says more"
 	}
 	why += suggestVerbs(op, verb, path)
+	if b.keepPrefix {
+		path.RestorePrefix(verb, op.path)
+	}
 	pathChanged := b.taken.Claim(&path, verb, noun)
 
 	e := tree.Object()
@@ -184,12 +187,16 @@ func (b *agisBuilder) nameParameters(op *operation) map[string]string {
 func (b *agisBuilder) addSemantic(e *protocol.Node, op *operation, verb string, noun []string, many bool, c conversion.Simplification) {
 	generic := wording.GenericIntent(verb, noun, many || verb == "LIST" || verb == "SEARCH")
 	intent, guessed := generic, true
-	if c < conversion.PlainIntent {
+	if declared := declaredText(op, "intent"); declared != "" && c < conversion.PlainIntent {
+		intent, guessed = declared, false
+	} else if c < conversion.PlainIntent {
 		intent, guessed = wording.IntentOf(verb, op.summary, generic)
 	}
 	n := wording.ClassifyVerb(verb, noun, many, op.method == "get")
 	given := false
-	if outcome := wording.DropInstruction(wording.FirstSentence(wording.StripMarkup(op.node.Member("x-outcome").Str()))); outcome != "" && c < conversion.PlainIntent { // appendix B
+	if outcome := declaredText(op, "outcome"); outcome != "" && c < conversion.PlainIntent {
+		n.Outcome, given = outcome, true
+	} else if outcome := wording.DropInstruction(wording.FirstSentence(wording.StripMarkup(op.node.Member("x-outcome").Str()))); outcome != "" && c < conversion.PlainIntent { // appendix B
 		n.Outcome, given = wording.Shorten(outcome, 240), true
 	}
 	s := tree.Put(e, "semantic", wording.SemanticBlock(intent, n, op.method != "post" && op.method != "patch"))

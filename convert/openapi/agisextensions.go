@@ -1,7 +1,9 @@
 package openapi
 
 import (
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"gazetteer/protocol"
 	"gazetteer/protocol/tree"
@@ -38,7 +40,24 @@ func declareSemantic(block *protocol.Node, op *operation) map[string]bool {
 			tree.Put(block, m.name, tree.Clone(n))
 		}
 	}
+	if declaredText(op, "intent") != "" && !declared["confidence_guidance"] { // a whole block, whose author gave none
+		block.Items = slices.DeleteFunc(block.Items, func(n *protocol.Node) bool { return n.Key == "confidence_guidance" })
+	}
 	return declared
+}
+
+// maxDeclaredText is the number of characters up to which a declared intent or outcome is kept.
+const maxDeclaredText = 240
+
+// declaredText returns a text of the semantic extension of an operation, the intent or the outcome, as its
+// author wrote it. It returns "" if there is none, and for one that is too long, has more than one sentence
+// or addresses a model.
+func declaredText(op *operation, name string) string {
+	text := wording.OneLine(op.node.Member(semanticExtension).Member(name).Str())
+	if utf8.RuneCountInString(text) > maxDeclaredText || wording.FirstSentence(text) != strings.TrimRight(text, ".") {
+		return ""
+	}
+	return wording.DropInstruction(text)
 }
 
 // A declaredError is an error of an AGIS endpoint, as a response names it.

@@ -222,7 +222,7 @@ func (b *descriptionBuilder) fitsQuery(e agis.Endpoint) bool {
 // addSemantic adds what OpenAPI has no member for, as an extension.
 func (b *descriptionBuilder) addSemantic(operation *protocol.Node, e agis.Endpoint) {
 	x, s := tree.Object(), e.Semantic
-	for _, m := range []struct{ name, text string }{{"actor", s.Actor}, {"capability", s.Capability}, {"impact_tier", s.ImpactTier}} {
+	for _, m := range []struct{ name, text string }{{"intent", s.Intent}, {"outcome", s.Outcome}, {"actor", s.Actor}, {"capability", s.Capability}, {"impact_tier", s.ImpactTier}} {
 		if m.text != "" {
 			tree.Put(x, m.name, tree.String(m.text))
 		}

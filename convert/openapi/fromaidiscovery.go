@@ -32,6 +32,7 @@ func AIDiscoveryToAGIS(text []byte, o conversion.Options) (conversion.Output, er
 	}
 	b := newAGISBuilder(a, o)
 	b.rewordReview = rewordForCapability
+	b.keepPrefix = true // an endpoint has the whole path, also that of its base address
 	b.foreword = "a skeleton: verbs, paths, outcomes and errors are derived from ids, endpoints and HTTP methods; go through all of it"
 	out, err := b.buildDocument()
 	if err != nil {

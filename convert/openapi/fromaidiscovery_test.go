@@ -38,7 +38,7 @@ func TestSkeleton(t *testing.T) {
 	for _, e := range d.Endpoints {
 		got = append(got, e.Method+" "+e.Path)
 	}
-	want := "CREATE /notes, RETRIEVE /notes/{id}, LIST /notes, REMOVE /notes/{id}"
+	want := "CREATE /api/v1/notes, RETRIEVE /api/v1/notes/{id}, LIST /api/v1/notes, REMOVE /api/v1/notes/{id}"
 	if list := strings.Join(got, ", "); !strings.HasPrefix(list, want) || len(got) != 6 || got[4] == got[5] {
 		t.Errorf("endpoints %s; want %s and two for the shared address", list, want)
 	}

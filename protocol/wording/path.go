@@ -191,7 +191,7 @@ type Path struct {
 	Segments     []string
 	Noun         []string // words of the last noun
 	EndsWithNoun bool     // the path ends with a noun, not with a parameter
-	prefix       string   // a version or similar segment dropped from the front
+	prefix       []string // a version or similar segments dropped from the front
 }
 
 func (p Path) String() string { return "/" + strings.Join(p.Segments, "/") }
@@ -216,7 +216,7 @@ func NewPath(parts []PathPart, verb string, rename func(string) string, fallback
 			p.Noun, p.EndsWithNoun = words, true
 		}
 	}
-	p.prefix = strings.Join(prefix, "-")
+	p.prefix = prefix
 	if len(p.Segments) == 0 || p.Segments[0][0] == '{' {
 		p.Segments = append([]string{strings.Join(fallback, "-")}, p.Segments...)
 		p.EndsWithNoun = p.EndsWithNoun || len(p.Segments) == 1
@@ -225,6 +225,17 @@ func NewPath(parts []PathPart, verb string, rename func(string) string, fallback
 		}
 	}
 	return p
+}
+
+// RestorePrefix puts the prefix that [NewPath] dropped in front again, if the HTTP path begins with
+// it letter by letter and AGIS has no error in the result.
+func (p *Path) RestorePrefix(verb, httpPath string) {
+	if len(p.prefix) == 0 || !strings.HasPrefix(httpPath, "/"+strings.Join(p.prefix, "/")+"/") {
+		return
+	}
+	if whole := slices.Concat(p.prefix, p.Segments); IsAcceptablePath(verb, "/"+strings.Join(whole, "/")) {
+		p.Segments, p.prefix = whole, nil
+	}
 }
 
 // IsAcceptablePath reports whether pass 4 of AGIS finds no error in a path.
@@ -259,8 +270,8 @@ type PathSet map[string]bool
 func (s PathSet) Claim(path *Path, verb string, noun []string) bool {
 	var candidates [][]string
 	candidates = append(candidates, path.Segments)
-	if path.prefix != "" {
-		candidates = append(candidates, append([]string{path.prefix}, path.Segments...))
+	if len(path.prefix) > 0 {
+		candidates = append(candidates, append([]string{strings.Join(path.prefix, "-")}, path.Segments...))
 	}
 	if last := strings.Join(noun, "-"); last != NoNoun && path.Segments[len(path.Segments)-1] != last {
 		candidates = append(candidates, append(slices.Clone(path.Segments), strings.Join(noun, "-")))
