@@ -161,7 +161,7 @@ func (inv *invocation) addCaller(h *Host, streams bool) *Caller {
 // the tool, or did until it was lost.
 func (h *Host) checkCall(ctx context.Context, inv *invocation, name string, fulfilled bool, parameters any, confirmation string) *altar.Error {
 	if inv.contract == nil {
-		return altar.Errorf(altar.ToolNotFound, "there is no tool %.280q", name)
+		return h.errUnknownTool(inv.session, name)
 	}
 	tool := inv.contract.Name
 	if err := h.checkSuspension(ctx, inv.contract); err != nil {

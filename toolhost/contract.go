@@ -312,7 +312,7 @@ func listAllows(list []string, id string) bool {
 // checkParameters checks parameters against the contract and its JSON Schema.
 func (c *contract) checkParameters(v any) *altar.Error {
 	if err := c.CheckParameters(v); err != nil {
-		return err
+		return c.suggestParameters(err, v)
 	}
 	if c.schema == nil {
 		return nil

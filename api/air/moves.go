@@ -2,11 +2,14 @@ package air
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"time"
 
 	"gazetteer/api/airjson"
 	"gazetteer/api/route"
+	"gazetteer/protocol/did"
+	"gazetteer/registry"
 	"gazetteer/registry/transfer"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -52,7 +55,24 @@ func (a *Routes) mergeAgents(ctx context.Context, in *operatorInput) (*route.Out
 		return nil, err
 	}
 	agent, err := a.Answers.Registry.Merge(ctx, in.AirID, x)
-	return a.agentStatusOutput(agent, err, in.AirID, in.AirID+" is merged into this agent.")
+	into := in.AirID
+	if owner, err := did.ParseWeb(x.Into); err == nil {
+		if airID, ok := owner.AirID(); ok {
+			into = airID
+		}
+	}
+	return a.mergeOutput(ctx, agent, err, in.AirID, into)
+}
+
+// mergeOutput returns the answer to a merge, or the error with the AIR ID of the agent that is not known.
+func (a *Routes) mergeOutput(ctx context.Context, agent registry.Agent, err error, from, into string) (*route.Output[AgentStatusAnswer], error) {
+	about := from
+	if errors.Is(err, registry.ErrNoAgent) {
+		if _, _, unknown := a.Answers.Registry.Agent(ctx, from); unknown == nil {
+			about = into
+		}
+	}
+	return a.agentStatusOutput(agent, err, about, from+" is merged into this agent.")
 }
 
 func (a *Routes) exportAgentByOwner(ctx context.Context, in *ownerInput) (*route.StreamOutput, error) {

@@ -354,7 +354,7 @@ func (a *Routes) mergeAgentsByOperator(ctx context.Context, in *operatorInput) (
 		return nil, err
 	}
 	agent, err := a.Answers.Registry.MergeByOperator(ctx, in.AirID, values["into"], values["reason"])
-	return a.agentStatusOutput(agent, err, in.AirID, in.AirID+" is merged into this agent.")
+	return a.mergeOutput(ctx, agent, err, in.AirID, values["into"])
 }
 
 type operatorExportInput struct {

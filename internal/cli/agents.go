@@ -12,11 +12,18 @@ import (
 	"gazetteer/lint/format"
 )
 
+// IsUnknownAgent reports whether a server knows no agent of a name. A registration that waits is not found
+// either, for a reason of its own.
+func IsUnknownAgent(err error) bool {
+	refused, ok := errors.AsType[*RefusedError](err)
+	return ok && refused.Code == "no-agent" && strings.HasPrefix(err.Error(), unknownAgent)
+}
+
 // ExplainUnknownAgent names the agent in the error of an unknown one, with similar agents and the next
 // command. Other errors stay as they are.
 func (a *App) ExplainUnknownAgent(ctx context.Context, c *Client, name string, err error) error {
-	if refused, ok := errors.AsType[*RefusedError](err); !ok || refused.Code != "no-agent" || !strings.HasPrefix(err.Error(), "Agent not found") {
-		return err // a registration that waits is not found either, for a reason of its own
+	if !IsUnknownAgent(err) {
+		return err
 	}
 	return exit.NotFoundf("no agent is known as %s%s\nThe agents here: %s", format.Visible(name), SuggestAgents(ctx, c, name), a.FormatCommand("agents"))
 }

@@ -57,6 +57,9 @@ func refusalError(response *http.Response, body []byte) error {
 	if response.Request != nil && r.Code == "" && (status == http.StatusBadGateway || status == http.StatusGatewayTimeout) { // no Gazetteer sends them
 		text = fmt.Sprintf("the proxy at %s answered %d %s: the server behind it does not answer; try again in a minute", response.Request.URL.Host, status, http.StatusText(status))
 	}
+	if rest, ok := strings.CutPrefix(text, unknownAgent); ok && r.AirID != "" {
+		text = unknownAgent + ": " + format.Visible(r.AirID) + rest
+	}
 	if response.Request != nil {
 		text = nameChoices(text, response.Request.URL.Query())
 	}
@@ -68,6 +71,9 @@ func refusalError(response *http.Response, body []byte) error {
 	}
 	return &exit.Error{Code: e.Code, Err: &RefusedError{Status: status, Code: r.Code, AirID: r.AirID, Work: r.Work, err: errors.New(text)}}
 }
+
+// unknownAgent is the text for an agent that is not known, as in the AIR reference.
+const unknownAgent = "Agent not found"
 
 // noRouteCode is the code of an address below which a Gazetteer serves nothing.
 const noRouteCode = "not-found"

@@ -212,6 +212,25 @@ func TestAcceptance09UnknownTools(t *testing.T) {
 	}
 }
 
+// TestSimilarNamesAreSuggested checks that a call of an unknown tool, or with an unknown parameter, names
+// a similar one that the client may use.
+func TestSimilarNamesAreSuggested(t *testing.T) {
+	h := newTestHost(t, nil)
+	h.connect("rt", "echo", "need")
+	session := h.session("me-token", `{}`)
+	for _, test := range []struct{ tool, parameters, want string }{
+		{"ehco", `{}`, "there is no tool \"ehco\"; did you mean echo?"},
+		{"secre", `{}`, "there is no tool \"secre\""}, // secret is not for this client
+		{"need", `{"txt":"a"}`, "/txt: is not a parameter of the contract; did you mean text?"},
+		{"need", `{"text":"a","other":"b"}`, "/other: is not a parameter of the contract"},
+	} {
+		a := h.call(session, "i", test.tool, test.parameters)
+		if a.Error == nil || !strings.Contains(a.Error.Message, test.want) || strings.Contains(a.Error.Message, "did you mean") != strings.Contains(test.want, "did you mean") {
+			t.Errorf("%s %s: %s", test.tool, test.parameters, a.body)
+		}
+	}
+}
+
 func TestAcceptance10ParametersAreChecked(t *testing.T) {
 	h := newTestHost(t, nil)
 	h.connect("rt", "echo", "need")

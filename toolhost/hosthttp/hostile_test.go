@@ -682,6 +682,9 @@ func TestContractsOverMCP(t *testing.T) {
 	if _, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "secret"}); err == nil {
 		t.Error("a tool that the client may not see was called")
 	}
+	if _, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "ehco"}); err == nil || !strings.Contains(err.Error(), "did you mean echo?") {
+		t.Errorf("a misspelled tool: %v", err)
+	}
 	for body, want := range map[string]string{
 		`{"jsonrpc":"2.0","id":"x","method":"tools/explode"}`: `200 "id":"x" "code":-32601`,
 		`{"jsonrpc":"2.0","method":"notifications/unknown"}`:  `400 "id":null "code":-32601`,

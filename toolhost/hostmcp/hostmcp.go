@@ -9,12 +9,14 @@ package hostmcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"gazetteer/internal/mcphttp"
@@ -88,7 +90,13 @@ func (o Options) newServer(ctx context.Context, client string) *mcp.Server {
 					return errorResult("", reason), nil
 				}
 			}
-			return next(ctx, method, request)
+			result, err := next(ctx, method, request)
+			if unknown, refused := errors.AsType[*jsonrpc.Error](err); ok && refused && r.Params != nil && unknown.Code == jsonrpc.CodeInvalidParams {
+				if question := o.Host.SuggestTool(client, session, r.Params.Name); question != "" {
+					return nil, &jsonrpc.Error{Code: unknown.Code, Message: unknown.Message + ": " + question, Data: unknown.Data}
+				}
+			}
+			return result, err
 		}
 	})
 	return s

@@ -53,6 +53,9 @@ func (a *verbs) findOwnAgent(ctx context.Context, c *cli.Client, k *keyring) (di
 	}
 	airID, _ := owner.AirID()
 	keys, err := fetchKeys(ctx, c, airID)
+	if cli.IsUnknownAgent(err) {
+		return fail(exit.NotFoundf("%s, whose key is in %s, is not registered here\nThe agents here: %s", airID, k.path, a.FormatCommand("agents")))
+	}
 	if err != nil {
 		return fail(err)
 	}

@@ -341,7 +341,9 @@ func (v *verbs) suggestTool(ctx context.Context, s *session, name string, failed
 	}
 	slices.Sort(names)
 	names = slices.Compact(names)
-	failed.question = nearest.Question(name, names)
+	if !strings.Contains(failed.err.Message, "did you mean") {
+		failed.question = nearest.Question(name, names)
+	}
 	return failed
 }
 
