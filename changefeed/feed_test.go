@@ -242,6 +242,17 @@ func TestFilters(t *testing.T) {
 	}
 }
 
+// TestTitlesNameMembersInWords checks that the title of an update names the members of the record as people
+// do: the draft's username is a handle.
+func TestTitlesNameMembersInWords(t *testing.T) {
+	w := newWorld(t, 0)
+	agent := &registry.Agent{AirID: "AIR-1", Name: "Concierge"}
+	w.apply(store.Put(store.EntryKey("AIR-1", 1), mustJSON(registry.HistoryEntry{N: 1, AirID: "AIR-1", Event: registry.EventUpdated, At: began, Agent: agent, Fields: []string{"capabilities", "username"}})))
+	if got := w.items(changefeed.Filter{Agents: []string{"AIR-1"}})[0].Title; got != "\"Concierge\" (AIR-1) changed its capabilities and handle" {
+		t.Errorf("the title is %q", got)
+	}
+}
+
 // TestDomainTitles checks that the claim of a domain, its proof and its loss have titles of their own.
 func TestDomainTitles(t *testing.T) {
 	w := newWorld(t, 0)

@@ -188,7 +188,7 @@ var eventTexts = map[string]string{
 
 func describeEvent(i *Item) string {
 	if i.Event == "updated" && len(i.Fields) > 0 {
-		return "changed its " + cleanText(strings.ReplaceAll(strings.Join(i.Fields, ", "), "_", " "), 120)
+		return "changed its " + cleanText(DescribeFields(i.Fields), 120)
 	}
 	if text := eventTexts[i.Event]; text != "" {
 		return text
@@ -214,4 +214,22 @@ func describeDomain(e registry.HistoryEntry) string {
 		}
 	}
 	return ""
+}
+
+// fieldWords describe members of an agent's record; the others describe themselves.
+var fieldWords = map[string]string{
+	"username": "handle", "service_endpoints": "endpoints", "documentation_url": "documentation", "code_repository": "repository",
+	"public_key": "key", "recovery_commitment": "recovery key", "moved_to": "new DID", "creator_did": "creator's DID", "creator_name": "creator's name", "creator_type": "kind of creator",
+}
+
+// DescribeFields names members of an agent's record for people.
+func DescribeFields(fields []string) string {
+	words := make([]string, len(fields))
+	for i, f := range fields {
+		words[i] = cmp.Or(fieldWords[f], strings.ReplaceAll(f, "_", " "))
+	}
+	if n := len(words); n > 1 {
+		return strings.Join(words[:n-1], ", ") + " and " + words[n-1]
+	}
+	return strings.Join(words, "")
 }

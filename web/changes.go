@@ -143,5 +143,5 @@ func titleOfChange(c feed.Change) string {
 	if !ok || c.Event != registry.EventUpdated || len(c.Fields) == 0 {
 		return title
 	}
-	return agent + " changed its " + frame.DescribeFields(c.Fields)
+	return agent + " changed its " + changefeed.DescribeFields(c.Fields)
 }

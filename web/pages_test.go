@@ -668,7 +668,7 @@ func TestAgentPageMarksClaims(t *testing.T) {
 		"Creator nameRistorante", "Missing Not shown, or not enough yet.", "Attestationsnone by an agent with a proved domain", "in use, first seen 2 days ago", "in use, first seen 2 days ago", "first seen 2 months ago, replaced by rotation 2 days ago",
 		"possession: shown by a signed statement", "Requested an hour ago for the key z6Mk", "takes effect in 2 days", "hotel.test claimed, not proved yet",
 		"RequestTXT _gazetteer.ristorante.test at 192.0.2.53:53", "Receivedanother line", "Problemno value names the agent", "last checked a minute ago no request was sent",
-		"gazetteer send alice --offer \"…\" --seal or over HTTP", "names this agent", "the current key, and no other", "it answered 400 to an empty envelope, an hour ago",
+		"gazetteer send alice --offer \"…\" --price 0EUR --seal or over HTTP", "names this agent", "the current key, and no other", "it answered 400 to an empty envelope, an hour ago",
 		"1 active attestation about Alice", "Safety review by Concierge", "revoked a minute ago", "circular attestation", "Key rotated", "Changed: endpoints and documentation",
 	} {
 		if !strings.Contains(text, want) && !strings.Contains(attributes(page), want) {

@@ -109,7 +109,7 @@ func TestClientsNoticeAFork(t *testing.T) {
 	before := files()
 	for _, words := range []string{"agent new Third --key third.key", "agent update --description new", "agent rotate", "agent deactivate --yes", "agent recover --yes",
 		"agent prove example.com", "agent prove --remove example.com", "agent attest " + id + " --revoke 1", "agent export " + id + " --out export", "agent proof --out proof",
-		"send " + id + " --offer table", "inbox", "inbox rules --block spam.example"} {
+		"send " + id + " --price 0EUR --offer table", "inbox", "inbox rules --block spam.example"} {
 		out, code := p.cli(append([]string{"--server", front.URL}, strings.Fields(words)...)...)
 		if code != exit.NotFound || !strings.Contains(out, "contradicts itself") || !strings.Contains(out, "gazetteer log forget "+front.URL+"/log") {
 			t.Errorf("%s: exit code %d, want %d:\n%s", words, code, exit.NotFound, out)

@@ -27,7 +27,7 @@ func TestSavedMailIsNotReplaced(t *testing.T) {
 	run("agent", "new", "Alice", "--key", "alice.key")
 	run("agent", "new", "Eve", "--key", "eve.key")
 	bob := find(`AIR(-[0-9A-Z]{4}){3}`, run("agent", "new", "Bob", "--key", "bob.key", "--inbox", "here"))
-	id := find(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`, run("send", bob, "--offer", "Five for you", "--key", "alice.key"))
+	id := find(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`, run("send", bob, "--price", "0EUR", "--offer", "Five for you", "--key", "alice.key"))
 	saved := filepath.Join(p.dir, "mail")
 	target := filepath.Join(p.dir, "target")
 	if err := os.Mkdir(saved, 0o700); err != nil {

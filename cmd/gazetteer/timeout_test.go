@@ -81,7 +81,7 @@ registry suspend AIR-0000-0000-0000 --reason text
 registry unban domain example.com
 resolve AIR-0000-0000-0000
 search book
-send AIR-0000-0000-0000 --offer text --key KEY
+send AIR-0000-0000-0000 --price 0EUR --offer text --key KEY
 services
 show example.com
 tool call t --token-file TOKEN

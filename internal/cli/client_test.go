@@ -108,6 +108,46 @@ func TestForgottenDocumentsAreResolvedAnew(t *testing.T) {
 	}
 }
 
+// roundTrips answers requests without a network.
+type roundTrips func(*http.Request) (*http.Response, error)
+
+func (f roundTrips) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// TestLookupsAreTriedAgain checks that the lookup of a recipient survives a proxy whose server restarts,
+// and ends if the server does not come back.
+func TestLookupsAreTriedAgain(t *testing.T) {
+	const id = "did:wba:far.example:agents:AIR-7G3K-M9JQ-X2PT"
+	for _, test := range []struct {
+		refusals int
+		pauses   []time.Duration
+		found    bool
+	}{
+		{0, nil, true},
+		{2, []time.Duration{time.Second, 2 * time.Second}, true},
+		{9, []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second}, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			left := test.refusals
+			answer := roundTrips(func(r *http.Request) (*http.Response, error) {
+				w := httptest.NewRecorder()
+				if left--; left >= 0 {
+					http.Error(w, "Bad Gateway", http.StatusBadGateway)
+				} else {
+					io.WriteString(w, `{"did":"`+id+`","did_document":{"id":"`+id+`"}}`)
+				}
+				response := w.Result()
+				response.Request = r
+				return response, nil
+			})
+			var pauses []time.Duration
+			d := &Directory{Server: &Client{HTTP: &http.Client{Transport: answer}, Base: "http://far.test"}, Retrying: func(_ error, pause time.Duration) { pauses = append(pauses, pause) }}
+			if _, err := d.Resolve(t.Context(), id); (err == nil) != test.found || !slices.Equal(pauses, test.pauses) {
+				t.Errorf("%d refusals: %v after the pauses %v", test.refusals, err, pauses)
+			}
+		})
+	}
+}
+
 // TestCommandWaitsForStartingServer checks that a command right after the start of a server waits
 // for its socket: the server holds the data directory before it answers.
 func TestCommandWaitsForStartingServer(t *testing.T) {

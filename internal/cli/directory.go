@@ -3,12 +3,15 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
 	"sync"
+	"time"
 
+	"gazetteer/internal/wait"
 	"gazetteer/protocol/a2a"
 	"gazetteer/protocol/did"
 )
@@ -16,12 +19,39 @@ import (
 // A Directory resolves DIDs through a server, which caches the documents of other registries for a
 // minute. It implements a2a.Refresher and a2ahttp.Directory.
 type Directory struct {
-	Server    *Client
+	Server *Client
+	// Retrying is called before a lookup is tried again that a proxy or an overloaded server refused. With
+	// nil, no lookup is tried again.
+	Retrying  func(failed error, pause time.Duration)
 	forgotten sync.Map // DIDs that are resolved anew the next time
 }
 
+// lookupPauses are the pauses before further attempts of a lookup, as those of a delivery.
+var lookupPauses = []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second}
+
 // Resolve implements a2a.Resolver. The name may also be an AIR ID or a handle.
-func (d *Directory) Resolve(ctx context.Context, name string) (did.Document, error) {
+func (d *Directory) Resolve(ctx context.Context, name string) (document did.Document, err error) {
+	for _, pause := range lookupPauses {
+		document, err = d.resolveOnce(ctx, name)
+		if d.Retrying == nil || !isOfProxy(err) {
+			return document, err
+		}
+		d.Retrying(err, pause)
+		if wait.For(ctx, pause) != nil {
+			return document, err
+		}
+	}
+	return d.resolveOnce(ctx, name)
+}
+
+// isOfProxy reports whether an error is the answer of a proxy whose server does not answer, or of a server
+// that cannot answer at the moment.
+func isOfProxy(err error) bool {
+	refused, ok := errors.AsType[*RefusedError](err)
+	return ok && (refused.Status == http.StatusBadGateway || refused.Status == http.StatusServiceUnavailable || refused.Status == http.StatusGatewayTimeout)
+}
+
+func (d *Directory) resolveOnce(ctx context.Context, name string) (did.Document, error) {
 	request, err := d.Server.NewRequest(ctx, http.MethodGet, "/api/v1/resolve?"+url.Values{"name": {name}}.Encode(), nil)
 	if err != nil {
 		return did.Document{}, err

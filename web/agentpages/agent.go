@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"gazetteer/api/answer"
+	"gazetteer/changefeed"
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
 	"gazetteer/registry/evidence"
@@ -534,7 +535,7 @@ func (p *Pages) entryViewOf(e registry.HistoryEntry) entryView {
 	v := entryView{N: e.N, Event: eventWords[e.Event], Actor: actorWords[e.Actor], At: p.MomentOf(e.At), LogKey: store.EntryKey(e.AirID, e.N)}
 	switch {
 	case e.Event == registry.EventUpdated: // the other events name what changed
-		v.Fields = frame.DescribeFields(e.Fields)
+		v.Fields = changefeed.DescribeFields(e.Fields)
 	case e.Event == registry.EventDomain && e.Agent != nil:
 		v.Event, v.Fields = domainEvent(e)
 	case v.Event == "":

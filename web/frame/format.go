@@ -1,7 +1,6 @@
 package frame
 
 import (
-	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -49,22 +48,4 @@ func TitleOf(name string) string {
 		return name
 	}
 	return strings.ToUpper(name[:1]) + strings.ReplaceAll(name[1:], "-", " ")
-}
-
-// fieldWords describe members of an agent's record; the others describe themselves.
-var fieldWords = map[string]string{
-	"username": "handle", "service_endpoints": "endpoints", "documentation_url": "documentation", "code_repository": "repository",
-	"public_key": "key", "recovery_commitment": "recovery key", "moved_to": "new DID", "creator_did": "creator's DID", "creator_name": "creator's name", "creator_type": "kind of creator",
-}
-
-// DescribeFields names members of an agent's record for people.
-func DescribeFields(fields []string) string {
-	words := make([]string, len(fields))
-	for i, f := range fields {
-		words[i] = cmp.Or(fieldWords[f], strings.ReplaceAll(f, "_", " "))
-	}
-	if n := len(words); n > 1 {
-		return strings.Join(words[:n-1], ", ") + " and " + words[n-1]
-	}
-	return strings.Join(words, "")
 }

@@ -172,8 +172,12 @@ func (a *verbs) crawlHosts(ctx context.Context, c *cli.Client, asked crawlFlags)
 	err := a.crawlAll(ctx, c, asked, results)
 	done()
 	<-watched
-	if asked.list != nil && !a.JSON && err == nil {
+	interrupted := ctx.Err() != nil
+	if asked.list != nil && !a.JSON && (err == nil || interrupted) {
 		p.PrintLine("%s", results.formatSummary(time.Since(begun)))
+	}
+	if asked.list != nil && !a.JSON && interrupted {
+		p.PrintLine("Interrupted. To go on, run the same command again: it visits no host again that was visited and is not due.")
 	}
 	if asked.list == nil && !a.JSON && err == nil && results.faulty != "" {
 		title := "Why, with rules and lines:"

@@ -48,6 +48,9 @@ func (s *crawlResults) formatSummary(took time.Duration) string {
 		}
 		parts = append(parts, part)
 	}
+	if hosts == 0 {
+		return "no results after " + took.Round(100*time.Millisecond).String()
+	}
 	return fmt.Sprintf("%s: %s; %s in %s", cli.Plural(hosts, "host"), strings.Join(parts, ", "), cli.Plural(s.requests, "request"), took.Round(100*time.Millisecond))
 }
 

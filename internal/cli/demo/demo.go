@@ -326,7 +326,7 @@ Open %s, or ask from a second terminal:
   %s find --join proved book a table
   %s show %s
   %s agent new Me --inbox here
-  %s send %s --offer "a table for two at eight" --seal
+  %s send %s --price 0EUR --offer "a table for two at eight" --seal
   %s inbox
   %s contracts propose %s
   %s contracts approve book_reservation

@@ -1,7 +1,9 @@
 package mail
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -365,11 +367,15 @@ func (v *verbs) addEnvelope(ctx context.Context, server *cli.Client, name string
 	puller := &mailbox.Puller{Mailbox: me.box, Senders: a2a.DocumentKeys{Resolver: directory}, Keys: me.keys, Rotated: mailbox.LacksKey(document, me.keys)}
 	m, err := puller.Add(ctx, a2ahttp.Mail{Text: text})
 	if refused, ok := errors.AsType[*a2a.Refusal](err); ok {
+		stored, isStored := findStored(ctx, me, text)
 		if err := cli.WriteJSON(v.Out, struct {
 			Status int `json:"status"`
 			Body   any `json:"body"`
 		}{refused.Status, refused}); err != nil {
 			return err
+		}
+		if isStored {
+			return exit.NotFoundf("this message is in the mailbox already: %s", v.formatMailCommand("inbox read "+shortID(stored.ID)))
 		}
 		return exit.NotFoundf("%s\n%s", format.Visible(refused.Error()), strings.Join(describeRule(refused.Rule), "\n"))
 	}
@@ -380,4 +386,17 @@ func (v *verbs) addEnvelope(ctx context.Context, server *cli.Client, name string
 		return err
 	}
 	return explainMailbox(me.box.MarkRead(ctx, m))
+}
+
+// findStored returns the message of the mailbox whose envelope has these bytes, apart from white space at
+// the end.
+func findStored(ctx context.Context, me self, envelope []byte) (mailbox.Message, bool) {
+	var named struct {
+		ID string `json:"id"`
+	}
+	if json.Unmarshal(envelope, &named) != nil || named.ID == "" {
+		return mailbox.Message{}, false
+	}
+	stored, err := me.box.Message(ctx, named.ID)
+	return stored, err == nil && bytes.Equal(bytes.TrimSpace(stored.Envelope), bytes.TrimSpace(envelope))
 }

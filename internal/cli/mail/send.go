@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -41,7 +43,7 @@ that was received, or a file with an envelope.
 
 The message is checked against its thread before it is sent, and the key against the
 agent's DID document. --seal encrypts the body, so that only the recipient can read it.
-A failed delivery is tried again after 1, 2, 4 and 8 seconds, or when the inbox says so
+A failed lookup or delivery is tried again after 1, 2, 4 and 8 seconds, or when the inbox says so
 within 30 seconds; standard error says why. A recipient whose key changed is resolved
 once more.
 
@@ -49,11 +51,14 @@ Sent messages are stored in the mailbox beside the key file. --again sends an un
 message again, with its old id, so that it arrives once.`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 2 {
-				return cli.UsageError(c, "send takes one recipient, and the message as a flag: %s", v.FormatCommand("send "+cli.QuoteForShell(args[0])+" --offer "+cli.QuoteForShell(args[1])))
+				return cli.UsageError(c, "send takes one recipient, and the message as a flag: %s", v.FormatCommand("send "+cli.QuoteForShell(args[0])+" --offer "+cli.QuoteForShell(args[1])+" --price 12.50EUR"))
 			}
 			return cli.MaxArgs(1, "at most one recipient")(c, args)
 		},
 		RunE: func(c *cobra.Command, args []string) error {
+			if (f.offer != "" || f.counter != "") && !c.Flags().Changed("price") {
+				return cli.UsageError(c, "an offer or a counter needs a price: --price 12.50EUR, or --price 0EUR for one that costs nothing")
+			}
 			return v.WithServer(c.Context(), cli.Registry, func(server *cli.Client) error {
 				to := ""
 				if len(args) == 1 {
@@ -66,7 +71,7 @@ message again, with its old id, so that it arrives once.`,
 	flags := c.Flags()
 	flags.StringVar(&f.offer, "offer", "", "begin a negotiation: what you offer, in words")
 	flags.StringVar(&f.counter, "counter", "", "answer with another proposal, in words")
-	flags.StringVar(&f.price, "price", "0USD", "price of an offer or counter, such as 12.50EUR; with --accept, the only price to accept")
+	flags.StringVar(&f.price, "price", "", "price of an offer or counter, such as 12.50EUR or 0EUR; with --accept, the only price to accept")
 	flags.DurationVar(&f.expires, "expires", time.Hour, "how long an offer or counter is valid")
 	flags.BoolVar(&f.accept, "accept", false, "accept the proposal of --reply-to at its price")
 	flags.StringVar(&f.decline, "decline", "", "decline the proposal of --reply-to, with the reason")
@@ -97,7 +102,9 @@ func (v *verbs) sendMessage(c *cobra.Command, server *cli.Client, to string, f *
 	if err != nil {
 		return err
 	}
-	directory := &cli.Directory{Server: server}
+	directory := &cli.Directory{Server: server, Retrying: func(failed error, pause time.Duration) {
+		fmt.Fprintf(v.Err, "%s; trying again in %s\n", format.Visible(cli.Describe(failed)), pause)
+	}}
 	if err := v.checkOwnKey(ctx, directory, me); err != nil {
 		return err
 	}
@@ -134,7 +141,7 @@ func (v *verbs) sendMessage(c *cobra.Command, server *cli.Client, to string, f *
 	default:
 		document, err := directory.Resolve(ctx, to)
 		if err != nil {
-			return v.ExplainUnknownAgent(ctx, server, to, err)
+			return v.explainRecipient(ctx, server, to, err)
 		}
 		m.To = document.ID
 	}
@@ -144,6 +151,16 @@ func (v *verbs) sendMessage(c *cobra.Command, server *cli.Client, to string, f *
 		return v.explainSend(err, m.ID)
 	}
 	return v.printSent(ctx, me, sent)
+}
+
+// explainRecipient explains why a recipient was not found. A name with a dot is that of a host, which has no
+// inbox of its own unless it publishes a DID document.
+func (v *verbs) explainRecipient(ctx context.Context, server *cli.Client, to string, err error) error {
+	if refused, ok := errors.AsType[*cli.RefusedError](err); !ok || refused.Status != http.StatusNotFound || !strings.Contains(to, ".") || strings.Contains(to, ":") {
+		return v.ExplainUnknownAgent(ctx, server, to, err)
+	}
+	return exit.NotFoundf("%s is the name of a host, and send takes an AIR ID, a handle or a DID\nThe agents that are proved for it: %s\nIf the host has an inbox of its own: %s",
+		format.Visible(to), v.FormatCommand("show "+cli.QuoteForShell(to)), v.FormatCommand("send did:wba:"+cli.QuoteForShell(to)+" …"))
 }
 
 // checkOwnKey checks that the agent's DID document shows the key of the key file, without which nobody
@@ -228,9 +245,12 @@ func (v *verbs) makeBody(c *cobra.Command, before *answered, f *sendFlags) (a2a.
 		return nil, exit.Usagef("an answer needs --reply-to, the message that is answered: gazetteer inbox list shows the ids")
 	}
 	expires := v.Environment.Now().Add(f.expires)
-	price, err := parsePrice(f.price)
-	if err != nil {
-		return nil, err
+	var price a2a.Money
+	if c.Flags().Changed("price") {
+		var err error
+		if price, err = parsePrice(f.price); err != nil {
+			return nil, err
+		}
 	}
 	if given := c.Flags().Changed("price"); f.offer == "" && f.counter == "" && (c.Flags().Changed("expires") || given && !f.accept) {
 		return nil, exit.Usagef("--price and --expires are terms of --offer and --counter")

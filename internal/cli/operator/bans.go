@@ -67,6 +67,9 @@ func parseExpiry(text string) (time.Time, error) {
 
 func formatBan(now time.Time, b admission.Ban) string {
 	text := b.Kind + " " + b.Value
+	if !b.Created.IsZero() {
+		text += ", since " + b.Created.UTC().Format(time.DateOnly)
+	}
 	if !b.Until.IsZero() {
 		text += ", until " + b.Until.Format(time.RFC3339)
 		if !now.Before(b.Until) {
@@ -178,6 +181,7 @@ func (a *verbs) printReport(now time.Time, p admission.Report) {
 	}
 	a.PrintField("contact", p.Contact)
 	a.PrintField("from", p.Network)
+	a.PrintField("reported", p.Created.UTC().Format("2006-01-02 15:04")+" UTC, "+cli.FormatAge(now, p.Created))
 	switch {
 	case !p.Settled.IsZero():
 		a.PrintField("settled", cli.FormatAge(now, p.Settled)+": "+p.Outcome)
