@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -627,6 +628,35 @@ func TestAnotherActLowersTheFit(t *testing.T) {
 		if hits := search(t, x, query.Query{Words: request}).Hits; len(hits) == 0 || hits[0].Fit < between != low {
 			t.Errorf("%s: %q with the fit %v, want it below %v: %v", request, named(Result{Hits: hits}), hits[0].Fit, between, low)
 		}
+	}
+}
+
+// TestActOfAnExpressionLowersTheFit checks that an operation fits less if it does something else than
+// an everyday expression asks for, still less if that cannot be undone: open a ticket is to create one.
+func TestActOfAnExpressionLowersTheFit(t *testing.T) {
+	buys := agis("tickets.test", "BUY /ticket: Buys tickets for a concert")
+	for _, declared := range []document.Effect{"", document.Irreversible} {
+		buys.Operations[0].Effect = cmp.Or(declared, buys.Operations[0].Effect)
+		x, _ := indexed(t, buys)
+		for request, low := range map[string]bool{"open a support ticket": true, "buy a ticket": false} {
+			hits := search(t, x, query.Query{Words: request}).Hits
+			if len(hits) == 0 || hits[0].Fit < 0.4 != low || hits[0].Far != (low && declared != "") {
+				t.Errorf("%s, effect %q: %+v", request, declared, hits)
+			}
+		}
+	}
+}
+
+// TestLaterMeaningsCoverLess checks that an operation with the last of the words that services use for
+// an everyday word (massage: beauty salon appointment) fits less than one with the first.
+func TestLaterMeaningsCoverLess(t *testing.T) {
+	x, _ := indexed(t, agis("dentists.test", "BOOK /appointment: Books an appointment"), agis("beauty.test", "BOOK /beauty: Books an hour of beauty"))
+	fits := make(map[string]float64)
+	for _, h := range search(t, x, query.Query{Words: "book a massage"}).Hits {
+		fits[h.Host] = h.Fit
+	}
+	if fits["dentists.test"] == 0 || fits["dentists.test"] > .75*fits["beauty.test"] {
+		t.Errorf("the fits are %v", fits)
 	}
 }
 

@@ -164,20 +164,25 @@ func (x *Index) explainHit(t *storedDocument, o *preparedOperation, words []aske
 	}
 	for i := range why.Matched {
 		m := &why.Matched[i]
-		if k := slices.IndexFunc(words, func(w askedWord) bool { return w.Expression && w.Asked == m.Term }); k >= 0 {
-			m.credit = words[k].expressionCredit(t.serviceTerms(x.analyzer), o)
+		if k := slices.IndexFunc(words, func(w askedWord) bool { return w.Asked == m.Term && (w.Expression || len(w.Synonyms) > 0) }); k >= 0 {
+			m.credit = words[k].meaningCredit(t.serviceTerms(x.analyzer), o)
 		}
 	}
 	why.Coverage = float64(len(words)-len(why.Missing)) / float64(len(words))
 	return why
 }
 
-// expressionCredit returns the share of an everyday expression that an operation has: the sum of the
-// weights of those words that it stands for, at most 1.
-func (w *askedWord) expressionCredit(service *termList, o *preparedOperation) float64 {
+// meaningCredit returns the share of an everyday word or expression that an operation has: the sum of
+// the weights of those words that it stands for, at most 1. Of a haircut (hairdresser, salon,
+// appointment), an appointment alone is little.
+func (w *askedWord) meaningCredit(service *termList, o *preparedOperation) float64 {
 	credit := 0.0
 	for i, hash := range w.meanings.hashes {
-		weight, stem := float64(query.MeaningWeight(i)), w.meanings.terms[i].Stem
+		stem := w.meanings.terms[i].Stem
+		if at := slices.IndexFunc(w.Synonyms, func(t tokens.Token) bool { return t.Stem == stem }); len(w.Synonyms) > 0 {
+			i = max(0, at) // the meanings also contain the word itself, and lack rare synonyms
+		}
+		weight := float64(query.MeaningWeight(i))
 		inOperation := slices.ContainsFunc(o.terms[:entry.CtxField], func(l termList) bool { return l.has(hash, stem) })
 		switch {
 		case inOperation:

@@ -48,9 +48,11 @@ const (
 	// missingVerb is the factor of the fit of an operation that has neither the verb of the request nor
 	// a related one, if that verb has the importance minVerb: tow a car, FIND /cars. otherAct and
 	// minOtherVerb are the same for an operation that changes something, which would do something else
-	// than what was asked: vaccinate a dog, BOOK /walk.
+	// than what was asked: vaccinate a dog, BOOK /walk. otherIrreversibleAct is the factor if that
+	// cannot be undone: open a support ticket, BUY /ticket.
 	missingVerb, minVerb   = 0.7, 1.3
-	otherAct, minOtherVerb = 0.6, 0.5
+	otherAct, minOtherVerb = 0.5, 0.5
+	otherIrreversibleAct   = 0.4
 	// minObject is the minimum importance of an object of the verb.
 	minObject = 0.6
 	// otherKind is the factor of the fit of an operation with another kind of effect than the
@@ -153,7 +155,7 @@ func (s *searcher) fitOf(why *Why, verb *Verb, operation *preparedOperation, cos
 		fit *= 1 - n/(n+fewOperations)*absent/all
 	}
 	class := operation.class
-	fit *= s.actFactor(why, verb, class)
+	fit *= s.actFactor(why, verb, operation)
 	if class&effect.End != 0 && s.lacksEndedObject(why) {
 		fit *= endsOther
 	}
@@ -169,7 +171,7 @@ func (s *searcher) fitOf(why *Why, verb *Verb, operation *preparedOperation, cos
 
 // actFactor returns the factor of the fit for an object that an operation lacks, and for a verb if its
 // own verb is not related either.
-func (s *searcher) actFactor(why *Why, verb *Verb, class effect.Class) float64 {
+func (s *searcher) actFactor(why *Why, verb *Verb, operation *preparedOperation) float64 {
 	if s.verb < 0 {
 		return 1
 	}
@@ -189,8 +191,12 @@ func (s *searcher) actFactor(why *Why, verb *Verb, class effect.Class) float64 {
 		return factor // a translated verb has other meanings, too
 	}
 	switch importance := s.importance[s.verb]; {
-	case class != 0 && class&effect.Read == 0:
-		if importance >= minOtherVerb {
+	case operation.class != 0 && operation.class&effect.Read == 0:
+		switch {
+		case importance < minOtherVerb:
+		case operation.effect.Destructive:
+			factor *= otherIrreversibleAct
+		default:
 			factor *= otherAct
 		}
 	case importance >= minVerb:
@@ -219,10 +225,10 @@ func (w *Why) creditOf(asked *query.Word) float64 {
 			credit = max(credit, m.credit)
 		case m.Kind == matchVector:
 			credit = max(credit, nearMatch)
+		case m.Kind == matchMeaning && len(asked.Synonyms) > 0:
+			credit = max(credit, synonymMatch*m.credit)
 		case m.Field == entry.CtxField.String():
 			credit = max(credit, contextMatch)
-		case m.Kind == matchMeaning && len(asked.Synonyms) > 0:
-			credit = max(credit, synonymMatch)
 		default:
 			credit = 1
 		}

@@ -197,15 +197,15 @@ func (r Request) Clauses() []Request {
 	return clauses
 }
 
-// VerbWord returns the index of the word for the verb of the act, -1 if there is none, or if it leaves
-// open what is done: get.
+// VerbWord returns the index of the word for the verb of the act, which may be an everyday expression
+// for it, -1 if there is none, or if it leaves open what is done: get.
 func (r *Request) VerbWord() int {
 	verb, _, _ := strings.Cut(r.Act.Verb, " ")
 	if verb == "" || slices.Contains(lightVerbs, verb) {
 		return -1
 	}
 	return slices.IndexFunc(r.Words, func(w Word) bool {
-		return strings.EqualFold(w.Asked, verb) || r.Language != "" && slices.ContainsFunc(w.Meanings, func(t tokens.Token) bool { return t.Surface == verb })
+		return strings.EqualFold(w.Asked, verb) || (w.Expression || r.Language != "") && slices.ContainsFunc(w.Meanings, func(t tokens.Token) bool { return t.Surface == verb })
 	})
 }
 
