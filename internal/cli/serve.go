@@ -30,8 +30,8 @@ follows the store into the index, and answers on the address of the
 configuration until it is interrupted. Running work is then finished within
 shutdown_grace.
 
-With --check it reads the configuration as a start would, reports every fault
-with its line, and ends: run it before you restart a server.`,
+With --check it reads the configuration and looks at the data directory as a start
+would, reports every fault with its line, and ends: run it before you restart a server.`,
 		Example: `  gazetteer serve --listen 127.0.0.1:8090 --no-crawl
   gazetteer serve --check --config /etc/gazetteer/config.toml`,
 		Args: NoArgs,
@@ -55,7 +55,7 @@ with its line, and ends: run it before you restart a server.`,
 	}
 	c.Flags().StringVar(&listen, "listen", "", "address to listen on, instead of listen in the configuration")
 	c.Flags().BoolVar(&noCrawl, "no-crawl", false, "fetch nothing, only serve what is there")
-	c.Flags().BoolVar(&check, "check", false, "check the configuration and end; open no port and no data directory")
+	c.Flags().BoolVar(&check, "check", false, "check the configuration and the data directory, and end; change nothing and open no port")
 	return c
 }
 
@@ -63,6 +63,9 @@ with its line, and ends: run it before you restart a server.`,
 func (a *App) checkConfiguration(c config.Config) error {
 	if err := server.CheckSettings(c); err != nil {
 		return err
+	}
+	for _, warning := range server.Warnings(c) {
+		fmt.Fprintln(a.Err, format.Visible("warning: "+warning))
 	}
 	what := "The configuration is valid. No file was read: there is no config.toml here, and --config names none."
 	if c.File != "" {

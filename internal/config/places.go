@@ -18,20 +18,36 @@ func (c *Config) recordLines(file string, text []byte) {
 	p.Reset(text)
 	table := ""
 	for p.NextExpression() {
-		var words []string
-		var line int
 		e := p.Expression()
-		for key := e.Key(); key.Next(); {
-			words = append(words, string(key.Node().Data))
-			line = p.Shape(key.Node().Raw).Start.Line
-		}
-		name := strings.Join(words, ".")
 		if e.Kind == unstable.Table {
+			name, _ := nameOfKey(&p, e)
 			table = name + "."
 			continue
 		}
-		c.places[table+name] = fmt.Sprintf("%s:%d", file, line)
+		c.recordKey(&p, file, table, e)
 	}
+}
+
+// recordKey records the line of a key, and those of the keys in an inline table.
+func (c *Config) recordKey(p *unstable.Parser, file, table string, e *unstable.Node) {
+	name, line := nameOfKey(p, e)
+	c.places[table+name] = fmt.Sprintf("%s:%d", file, line)
+	if e.Value().Kind != unstable.InlineTable {
+		return
+	}
+	for members := e.Value().Children(); members.Next(); {
+		c.recordKey(p, file, table+name+".", members.Node())
+	}
+}
+
+// nameOfKey returns the name of a key or table, with its dots, and its line.
+func nameOfKey(p *unstable.Parser, e *unstable.Node) (name string, line int) {
+	var words []string
+	for key := e.Key(); key.Next(); {
+		words = append(words, string(key.Node().Data))
+		line = p.Shape(key.Node().Raw).Start.Line
+	}
+	return strings.Join(words, "."), line
 }
 
 // Locate puts the place that sets a key before each error about this key: "config.toml:12: ". The message

@@ -4,16 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 
 	"gazetteer/api"
-	"gazetteer/internal/config"
 	"gazetteer/internal/exit"
-	"gazetteer/protocol/did"
 	"gazetteer/registry/audit"
 )
 
@@ -85,17 +82,6 @@ func (h *Server) warnOfLogLock() {
 		return
 	}
 	h.log.Warn("a second copy of the last checkpoint shows if an older copy of the transparency log is put back; it is on the same disk as the log: "+remedy, "copy", h.checkpointCopy)
-}
-
-// describeLocalDIDs warns of a public server whose agents would get DIDs of this machine alone, which
-// cannot be changed later; "" for any other server.
-func describeLocalDIDs(c config.Config) string {
-	public, err := url.Parse(c.PublicURL)
-	if err != nil || public.Hostname() == "" || did.IsLoopback(public.Hostname()) || !did.IsLoopback(c.Registry.DIDHost) {
-		return ""
-	}
-	return fmt.Sprintf("agents get DIDs below %s, which nobody else can resolve: before the first agent registers, set registry.did_host to %q, "+
-		"move log.key and the directory log of the data directory away, and start again", c.Registry.DIDHost, public.Hostname())
 }
 
 // resumeSigning lets a halted log sign again if the witnesses and the copies of its checkpoint

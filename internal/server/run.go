@@ -60,7 +60,7 @@ func (h *Server) Run(ctx context.Context, listeners *Listeners, crawl bool, read
 	})
 	if isPublic {
 		h.warnOfLogLock()
-		if warning := describeLocalDIDs(h.Config); warning != "" {
+		for _, warning := range Warnings(h.Config) {
 			h.log.Warn(warning)
 		}
 		again, stop := h.catchHangups()

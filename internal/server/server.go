@@ -29,7 +29,6 @@ import (
 	"gazetteer/internal/backup"
 	"gazetteer/internal/config"
 	"gazetteer/internal/exit"
-	"gazetteer/internal/privatefile"
 	"gazetteer/internal/steadyclock"
 	"gazetteer/join"
 	"gazetteer/limit"
@@ -101,13 +100,7 @@ func Open(ctx context.Context, c config.Config, e Environment, l *slog.Logger, o
 			err = errors.Join(err, h.Close())
 		}
 	}()
-	if err := privatefile.CheckDir(c.DataDir); err != nil {
-		return nil, &exit.Error{Code: exit.Data, Err: fmt.Errorf("data directory: %w", err)}
-	}
-	if backup.IsBackup(c.DataDir) {
-		return nil, exit.Usagef("%s is a backup: it could not be restored any more after it was served\nrestore it into a data directory: gazetteer --data-dir NEW restore %s", c.DataDir, c.DataDir)
-	}
-	if err := checkStoreFiles(c.DataDir); err != nil {
+	if err := checkDataDir(c.DataDir); err != nil {
 		return nil, err
 	}
 	if err := checkSettings(c); err != nil {

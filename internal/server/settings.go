@@ -4,24 +4,40 @@ import (
 	"cmp"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"syscall"
 	"time"
 
 	"gazetteer/fetch"
+	"gazetteer/internal/backup"
 	"gazetteer/internal/config"
 	"gazetteer/internal/exit"
+	"gazetteer/internal/privatefile"
 	"gazetteer/registry"
 	"gazetteer/registry/audit/checkpoint"
 	"gazetteer/toolhost/httpruntime"
 )
 
 // CheckSettings reports every fault of a configuration that a start of a server with a public address
-// refuses. It reads the files that the configuration names, and it writes and opens nothing else.
+// refuses. It reads the files that the configuration names, and the names and modes in the data directory;
+// it writes nothing.
 func CheckSettings(c config.Config) error {
 	c.PublicURL = cmp.Or(c.PublicURL, config.LocalURL(cmp.Or(c.Listen, config.Default().Listen)))
 	_, vectors := readVectors(c.Search.VectorFile)
-	return c.Locate(errors.Join(checkSettings(c), CheckHostLists(c), checkToolCertificate(c), vectors))
+	return c.Locate(errors.Join(checkSettings(c), CheckHostLists(c), checkToolCertificate(c), vectors, checkDataDir(c.DataDir)))
+}
+
+// checkDataDir refuses a data directory that is unsafe, a backup, or one that has lost its store. A missing
+// directory is fine.
+func checkDataDir(dir string) error {
+	if err := privatefile.CheckDir(dir); err != nil {
+		return &exit.Error{Code: exit.Data, Err: fmt.Errorf("data directory: %w", err)}
+	}
+	if backup.IsBackup(dir) {
+		return exit.Usagef("%s is a backup: it could not be restored any more after it was served\nrestore it into a data directory: gazetteer --data-dir NEW restore %s", dir, dir)
+	}
+	return checkStoreFiles(dir)
 }
 
 // checkSettings refuses a configuration that a part of the server refuses, before anything is written:

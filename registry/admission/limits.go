@@ -127,8 +127,12 @@ func (p *Policy) registrationRefusal(err error) error {
 	if p.limits.AllRegistrations >= 0 { // see limit.Rule.Fair: two parts for the wider network
 		wide = min(wide, 2*p.limits.AllRegistrations/fairRegistrations)
 	}
+	most := fmt.Sprintf("at most %d an hour from one, and fewer than %d from those around it", p.limits.Registrations, wide)
+	if wide <= p.limits.Registrations { // a small quota of everybody is the limit
+		most = fmt.Sprintf("at most %d an hour from everybody, of which one network may use a part", p.limits.AllRegistrations)
+	}
 	return &registry.Refusal{Kind: registry.ErrTooMany, Code: "registrations-network", Wait: exceeded.Wait,
-		Message: fmt.Sprintf("Rate limit exceeded: your network has registered very many agents: at most %d an hour from one, and fewer than %d from those around it", p.limits.Registrations, wide),
+		Message: "Rate limit exceeded: your network has registered very many agents: " + most,
 		Help:    "wait for the time in Retry-After; ask the operator of the registry if you need more"}
 }
 

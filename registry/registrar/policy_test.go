@@ -281,6 +281,21 @@ func TestRegistrationsPerNetworkAreLimited(t *testing.T) {
 	}
 }
 
+// TestSmallQuotaOfEverybody checks that the refusal of a network names a number that can be reached if the
+// quota of everybody is smaller than that of one network.
+func TestSmallQuotaOfEverybody(t *testing.T) {
+	r := open(t, registrar.Options{Limits: admission.Limits{Registrations: 20, AllRegistrations: 3}})
+	var err error
+	for i := 0; err == nil; i++ {
+		reg := someone(byte(i + 1))
+		reg.Client = client("192.0.2.1")
+		_, _, err = r.Register(t.Context(), reg)
+	}
+	if strings.Contains(err.Error(), "fewer than") || !strings.Contains(err.Error(), "at most 3 an hour from everybody") {
+		t.Errorf("the refusal is %q", err)
+	}
+}
+
 func TestConcurrentRegistrationsPerNetworkAreLimited(t *testing.T) {
 	r := open(t, registrar.Options{Limits: admission.Limits{Registrations: 7}})
 	won := race(t, 64, func(i int) error {

@@ -29,6 +29,26 @@ func TestLocalDIDs(t *testing.T) {
 	}
 }
 
+// TestPublicAddressThatDoesNotFit checks that a server warns of a public address without https, or with
+// another host than the DIDs of its agents, and that a server to try things out does not.
+func TestPublicAddressThatDoesNotFit(t *testing.T) {
+	for _, c := range []struct{ public, host, want string }{
+		{"http://registry.example", "registry.example", "over https only"},
+		{"https://www.example.org", "registry.example", "at https://registry.example, which must lead to this server"},
+		{"https://registry.example:8443", "registry.example:8443", ""},
+		{"https://Registry.example", "registry.example", ""},
+		{"http://127.0.0.1:8080", "registry.example", ""},
+		{"http://localhost:8080", "localhost", ""},
+		{"", "registry.example", ""},
+	} {
+		var settings config.Config
+		settings.PublicURL, settings.Registry.DIDHost = c.public, c.host
+		if text := strings.Join(Warnings(settings), "; "); (text != "") != (c.want != "") || !strings.Contains(text, c.want) {
+			t.Errorf("%s, %s: %q", c.public, c.host, text)
+		}
+	}
+}
+
 // TestWrongAddressesAreNamed checks that the refusal of an address names its key.
 func TestWrongAddressesAreNamed(t *testing.T) {
 	for key, set := range map[string]func(*config.Config){
