@@ -342,6 +342,23 @@ func TestTextChange(t *testing.T) {
 	}
 }
 
+// TestReplacedMethod shows that an operation whose method alone changed names the method.
+func TestReplacedMethod(t *testing.T) {
+	a := readBase(t, "orders.json")
+	b := bytes.Replace(a, []byte(`"method": "GET"`), []byte(`"method": "DELETE"`), 1)
+	got, err := diff.Compare(diff.Input{Kind: document.AI, Bytes: a}, diff.Input{Kind: document.AI, Bytes: b})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Changes) != 1 {
+		t.Fatalf("got %+v", got.Changes)
+	}
+	c := got.Changes[0]
+	if c.Kind != diff.OperationReplaced || !strings.HasSuffix(c.Path, "/method") || c.From == nil || *c.From != "GET" || c.To == nil || *c.To != "DELETE" {
+		t.Errorf("got %+v", c)
+	}
+}
+
 // TestSchemasThatReferToThemselves shows that such schemas end, and that a change of a schema that
 // two endpoints share is told once.
 func TestSchemasThatReferToThemselves(t *testing.T) {

@@ -25,11 +25,21 @@ func (c *comparison) compareOperations() {
 	}
 	for _, p := range pairs {
 		if replaced[p.a] {
-			c.addChange(OperationReplaced, p.a.name, c.describeOperation(p.a), c.describeOperation(p.b))
+			c.addReplaced(p)
 			continue
 		}
 		c.compareOperation(p)
 	}
+}
+
+// addReplaced adds the change of an operation that another one of its name replaces. Its place is the
+// method if that alone tells them apart.
+func (c *comparison) addReplaced(p pair) {
+	from, to := c.describeOperation(p.a), c.describeOperation(p.b)
+	if a, b := p.a.node.Member("method"), p.b.node.Member("method"); a != nil && b != nil && a.Str() != b.Str() && p.a.intent.Str() == p.b.intent.Str() {
+		from, to = valueOf(a), valueOf(b)
+	}
+	c.addChange(OperationReplaced, p.a.name, from, to)
 }
 
 // describeOperation returns the description of an operation in its document.
@@ -51,7 +61,7 @@ func (c *comparison) compareOperation(p pair) {
 		relation = meaning.CompareCall(p.a.intent.Str(), p.b.intent.Str(), c.wordsOfCall(p))
 	}
 	if relation == meaning.Replaced || c.methodContradicts(p) || c.verbContradicts(p) || relation == meaning.Rewritten && c.replacesContract(p) {
-		c.addChange(OperationReplaced, p.a.name, c.describeOperation(p.a), c.describeOperation(p.b))
+		c.addReplaced(p)
 		c.compareProtection(p)
 		return
 	}
