@@ -74,7 +74,13 @@ func (v *validateRun) explainOne(r protocol.Rule, whole bool) error {
 		protocol.Warning: "a warning: the document conforms, but should be repaired",
 		protocol.Info:    "only noted",
 	}[r.Severity])
-	if basis := format.Basis(r); basis != "" {
+	if basis := format.Basis(r); r.Basis == "own" {
+		fmt.Fprintf(&b, "It is %s", basis)
+		if r.Section != "lint" {
+			fmt.Fprintf(&b, "; %s is about its subject", r.Section)
+		}
+		fmt.Fprintln(&b, ".")
+	} else if basis != "" {
 		fmt.Fprintf(&b, "It is in %s: %s.\n", r.Section, basis)
 	}
 	if r.Pass > 0 {

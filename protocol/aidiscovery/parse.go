@@ -333,11 +333,14 @@ func describeKind(k protocol.Kind) string {
 // stringArray reads an array of strings and reports other elements under code.
 func (c *checker) stringArray(n *protocol.Node, code string) []string {
 	if n.Kind != protocol.Array {
-		example := "…"
-		if n.Key == "language" {
-			example = "de"
+		example := `["…"]`
+		switch {
+		case n.Kind == protocol.String && protocol.Length(n.Text) <= 40 && n.Key != "language":
+			example = "[" + protocol.Quote(n.Text) + "]"
+		case n.Key == "language":
+			example = `["de"]`
 		}
-		c.Add(code, n, n.Key+" is "+describeKind(n.Kind)+", not an array of strings", `write it as an array, for example ["`+example+`"]`)
+		c.Add(code, n, n.Key+" is "+describeKind(n.Kind)+", not an array of strings", "write it as an array, for example "+example)
 		return nil
 	}
 	for _, item := range n.Items {

@@ -64,8 +64,8 @@ var notReported = []string{}
 
 func TestVectors(t *testing.T) {
 	cases := manifest(t)
-	if len(cases) != 93 {
-		t.Fatalf("manifest has %d cases, want 93", len(cases))
+	if len(cases) != 114 {
+		t.Fatalf("manifest has %d cases, want 114", len(cases))
 	}
 	reported := map[string]bool{}
 	for _, v := range cases {
@@ -104,6 +104,21 @@ func TestVectors(t *testing.T) {
 	for _, code := range notReported {
 		if reported[code] {
 			t.Errorf("%s is reported: take it off the list", code)
+		}
+	}
+}
+
+// TestEveryRuleHasADocument checks that each rule about the text of a document, unless it is a note, is
+// broken by a document of testdata, so that other readers can be tested for it.
+func TestEveryRuleHasADocument(t *testing.T) {
+	var broken []string
+	for _, v := range manifest(t) {
+		broken = append(append(broken, v.Codes...), v.Warnings...)
+	}
+	for _, r := range aidiscovery.Rules() {
+		ofAnswer := strings.HasPrefix(r.Code, "AI1") // transport.json has the answers of servers
+		if !ofAnswer && r.Severity != protocol.Info && !slices.Contains(broken, r.Code) {
+			t.Errorf("no document of testdata breaks %s", r.Code)
 		}
 	}
 }
