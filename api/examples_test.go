@@ -132,8 +132,20 @@ func TestExamplesAreCurrent(t *testing.T) {
 // agentID is an AIR ID in the target of an example; it is a new one in each run.
 var agentID = regexp.MustCompile(`AIR(-[0-9A-Z]{4}){3}|[0-9]{8}T[0-9]{6}\.[0-9]{3}Z-[0-9a-f]{8}`)
 
+// definition matches what an answer says of a figure, which is the same in each run.
+var definition = regexp.MustCompile(`"definition":\s*"([^"]*)"`)
+
+func definitionsOf(text []byte) []string {
+	var list []string
+	for _, m := range definition.FindAllSubmatch(text, -1) {
+		list = append(list, string(m[1]))
+	}
+	return list
+}
+
 // describeChange says how an answer differs from its example in what does not change with each run: the
-// request, the status, the media type, and the members with their types. "" means not at all.
+// request, the status, the media type, the members with their types, and the definitions of figures. ""
+// means not at all.
 func describeChange(t *testing.T, then, now route.Example) string {
 	t.Helper()
 	if was, is := agentID.ReplaceAllString(then.Target, "ID"), agentID.ReplaceAllString(now.Target, "ID"); was != is {
@@ -144,6 +156,9 @@ func describeChange(t *testing.T, then, now route.Example) string {
 	}
 	if was, is := membersOf(t, then.Answer), membersOf(t, now.Answer); !slices.Equal(was, is) {
 		return fmt.Sprintf("the answer has other members: %q, now %q", was, is)
+	}
+	if was, is := definitionsOf(then.Answer), definitionsOf(now.Answer); !slices.Equal(was, is) {
+		return fmt.Sprintf("the answer has other definitions: %q, now %q", was, is)
 	}
 	return ""
 }

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -325,6 +326,28 @@ func TestFiguresCanBeRecomputed(t *testing.T) {
 		t.Errorf("%d recipes", done)
 	}
 	checkWorkedExample(t, dir)
+	// The figure that no table has.
+	_, own, _ := strings.Cut(read(t, dir, "METHOD.md"), "## A figure of your own")
+	_, own, _ = strings.Cut(own, "```sh\n")
+	command, _, _ := strings.Cut(own, "```")
+	documents, conforming := map[string]int{}, map[string]int{}
+	for line := range strings.Lines(read(t, dir, "data/documents.csv")) {
+		cells := strings.Split(line, ",")
+		if cells[0] == "host" {
+			continue
+		}
+		documents[cells[1]]++
+		if cells[7] == "0" {
+			conforming[cells[1]]++
+		}
+	}
+	var want []string
+	for _, format := range slices.Sorted(maps.Keys(documents)) {
+		want = append(want, fmt.Sprintf("%s,%d,%d", format, documents[format], conforming[format]))
+	}
+	if got := run(command); len(want) < 2 || !slices.Equal(got, want) {
+		t.Errorf("conforming documents by format: %q, want %q", got, want)
+	}
 }
 
 // TestTableOfRulesDescribesThem compares the last two columns of rule.csv with the rules themselves.

@@ -145,6 +145,7 @@ func renderMethod(f *Figures, tables []Table) string {
 		fmt.Fprintf(&b, "| data/%s.csv | %s | %s |\n", file.name, file.title, "`"+strings.Join(file.columns, "`, `")+"`")
 	}
 	b.WriteString("| data/hosts.ndjson.zst | one JSON object for each host, with its documents, outcomes and verbs (`counted_verbs`: of the operations that count for the host) | |\n| data/series.ndjson.zst | every figure over time, one JSON object for each | |\n")
+	b.WriteString(methodColumns)
 	b.WriteString("\n## The figures\n")
 	for _, t := range tables {
 		fmt.Fprintf(&b, "\n### %s (data/%s.csv)\n\n%s Columns: `%s`.\n", t.Title, t.Name, t.Definition, strings.Join(t.Columns, "`, `"))
@@ -203,6 +204,25 @@ awk -F, 'NR > 1 && $8 != "" { n[$8]++ } END { for (s in n) print s "," n[s] }' d
 # The verdict yes on the five states (state.csv)
 awk -F, 'NR > 1 { for (i = 6; i <= 10; i++) if ($i == "yes") n[i]++ } END { print n[6], n[7], n[8], n[9], n[10] }' data/hosts.csv
 ` + "```" + `
+
+## A figure of your own
+
+This one compares the conformance of the formats. A line has a format, the number of its current
+documents, and how many of them have no error:
+
+` + "```sh" + `
+awk -F, 'NR > 1 { n[$2]++; if ($8 == 0) c[$2]++ } END { for (f in n) print f "," n[f] "," c[f] + 0 }' data/documents.csv | sort
+` + "```" + `
+
+To cite it, cite this folder with the line of data/documents.csv in SHA256SUMS, and the command.
+`
+
+// methodColumns defines the columns of the facts that do not explain themselves.
+const methodColumns = `
+A document breaks a rule of its draft if it has a finding of the rule with severity error; it conforms
+if ` + "`errors`" + ` is 0. ` + "`errors` and `warnings`" + ` count the findings, of which one rule can give several; ` + "`rules`" + `
+names each rule of them once. ` + "`level`" + ` is 0 if there is an error, 2 for an AGIS document that declares
+all that Level 2 asks (AGIS §3.3), and 1 for any other. ` + "`fetched`" + ` is when it was last fetched.
 `
 
 const dataLicense = `The data and figures of this census
