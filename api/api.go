@@ -79,6 +79,7 @@ func New(o Options) (*API, error) {
 	if err != nil {
 		return nil, err
 	}
+	m.NoRelay, m.NoTools = o.Relay == nil, o.ToolsHTTP == nil
 	o.LogLock.Kind = cmp.Or(o.LogLock.Kind, LockNone)
 	a := &API{Mux: m, publicURL: o.PublicURL, noCrawl: o.NoCrawl, operator: operator.New(m, o.Operator), feed: feed.New(m, o.PublicURL), jumps: o.ClockJumps, logLock: o.LogLock, witnesses: o.Witnesses, relay: o.Relay, tools: o.Tools, toolsHTTP: o.ToolsHTTP, registry: air.New(m, air.Options{
 		Proofs: o.Proofs, Anchored: o.Anchored, Witnesses: o.Witnesses, Publish: o.Publish, Resume: o.ResumeSigning, Limits: o.Limits,

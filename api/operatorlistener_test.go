@@ -326,3 +326,20 @@ func TestForeignPagesAreNoAttention(t *testing.T) {
 		t.Error("the operator's own request does not count as attention")
 	}
 }
+
+// TestAbsentPartsSayThatTheyAreOff checks that a server without a relay or a tool host says so at their
+// addresses, and proposes no route that it does not serve.
+func TestAbsentPartsSayThatTheyAreOff(t *testing.T) {
+	h := newTestServer(t, options{})
+	for _, c := range []struct{ base, path, detail, key string }{
+		{h.base, "/inbox/AIR-7G3K-M9JQ-X2PT", "this server runs no relay", "relay.enabled"},
+		{h.base, "/pull/AIR-7G3K-M9JQ-X2PT", "this server runs no relay", "relay.enabled"},
+		{h.base, "/altar/v1/sessions", "this server runs no tool host", "altar.enabled"},
+		{h.admin, "/admin/altar/contracts", "this server runs no tool host", "altar.enabled"},
+	} {
+		r := h.requestAt(c.base, "GET", c.path, nil)
+		if r.StatusCode != http.StatusNotFound || !strings.Contains(string(r.body), c.detail) || !strings.Contains(string(r.body), c.key) || strings.Contains(string(r.body), "did you mean") {
+			t.Errorf("%s: %s %s", c.path, r.Status, r.body)
+		}
+	}
+}

@@ -355,7 +355,7 @@ func (r *Relay) explainPush(ctx context.Context, e *a2a.Verified, err error) err
 // rateRefusal turns the error of a limit into a refusal.
 func rateRefusal(err error, who string) error {
 	if e, ok := errors.AsType[*limit.ExceededError](err); ok {
-		return refuseRate(fmt.Sprintf("%s sends too much: at most %d envelopes a minute", who, e.Quota), e.Wait)
+		return refuseRate(fmt.Sprintf("%s sends too much: %d a minute is the most", who, e.Quota), e.Wait)
 	}
 	return err
 }

@@ -73,6 +73,8 @@ type Mux struct {
 	Now     func() time.Time
 	Started time.Time
 	Streams *streams
+	// NoRelay and NoTools are set if the server has no relay, or no tool host: their addresses say so.
+	NoRelay, NoTools bool
 
 	// origins detects requests that a page of another site has sent.
 	origins *http.CrossOriginProtection

@@ -26,6 +26,10 @@ func (a *Mux) answerNoRoute(c *gin.Context) {
 			return
 		}
 	}
+	if part, key := a.absentPart(c.Request.URL.Path); part != "" {
+		a.sendError(c, NewProblem(problemNoRoute, "this server runs no "+part, "its operator has "+key+" = false; if it is true, the log of the server says why it does not run"))
+		return
+	}
 	help := "the routes are listed in /openapi.json"
 	if address := nearRoute(c.Request.URL); address != "" {
 		help = "did you mean " + address + "? " + help
@@ -33,6 +37,24 @@ func (a *Mux) answerNoRoute(c *gin.Context) {
 		help = question + " " + help
 	}
 	a.sendError(c, NewProblem(problemNoRoute, "nothing is served at this address", help))
+}
+
+// absentPart returns the part of a server that serves a path, and the key that enables it, if this server
+// does not have that part; "" for any other path.
+func (a *Mux) absentPart(path string) (part, key string) {
+	for _, p := range []struct {
+		absent    bool
+		part, key string
+		prefixes  []string
+	}{
+		{a.NoRelay, "relay", "relay.enabled", []string{"/inbox/", "/pull/", "/ack/"}},
+		{a.NoTools, "tool host", "altar.enabled", []string{"/altar/", "/admin/altar/"}},
+	} {
+		if p.absent && slices.ContainsFunc(p.prefixes, func(prefix string) bool { return strings.HasPrefix(path, prefix) }) {
+			return p.part, p.key
+		}
+	}
+	return "", ""
 }
 
 // operatorOnly refuses requests that only the operator may make.

@@ -75,6 +75,9 @@ func TestStartOnFullDisk(t *testing.T) {
 			t.Fatalf("the log says nothing of the full disk:\n%s", p.log)
 		}
 	}
+	if out, code := p.cli("registry"); code != 0 || !strings.Contains(out, "admission open") {
+		t.Errorf("the operator reads the state of the registry: exit code %d: %s", code, out)
+	}
 	p.end(os.Interrupt)
 	if n := strings.Count(p.log.String(), "not enough free disk space"); n != 1 {
 		t.Errorf("%d lines about the full disk, want 1:\n%s", n, p.log)

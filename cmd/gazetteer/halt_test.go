@@ -288,3 +288,25 @@ func TestLockOnSameDiskIsWarnedOf(t *testing.T) {
 	}
 	stopped(t, p)
 }
+
+// TestEmptyDirectoryOfAKnownLogIsRefused mistypes data_dir: the second copy of the checkpoint shows that
+// this is not the directory of the log, and the refusal says so and begins nothing there.
+func TestEmptyDirectoryOfAKnownLogIsRefused(t *testing.T) {
+	t.Parallel()
+	checkpointCopy := "registry.checkpoint_copy=" + filepath.Join(t.TempDir(), "checkpoint")
+	p := startProgram(t, "crawler.enabled=false", checkpointCopy)
+	if status := p.register("Somebody"); status != http.StatusCreated {
+		t.Fatal(status)
+	}
+	stopped(t, p)
+	mistyped := filepath.Join(p.dir, "dta")
+	for range 2 {
+		out, code := p.cli("--data-dir", mistyped, "serve", "--no-crawl", "--listen", "127.0.0.1:0", "--set", checkpointCopy)
+		if code != exit.Data || !strings.Contains(out, "there is no data in "+mistyped) || !strings.Contains(out, "of a log that has leaves") || !strings.Contains(out, "(data_dir)") {
+			t.Errorf("exit code %d: %s", code, out)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(mistyped, "log.key")); err == nil {
+		t.Error("the refused start made a key")
+	}
+}

@@ -336,7 +336,7 @@ func (c *Config) readFile(file string, environ []string) (unknown []error, err e
 		return nil, fmt.Errorf("read the configuration: %w", err)
 	}
 	c.File, c.text = file, text
-	return c.decodeTOML(file, text)
+	return c.decodeTOML(file, bytes.TrimPrefix(text, []byte("\ufeff"))) // some editors write a byte order mark
 }
 
 // FileChanged reports whether the file has another text now than when it was read.
@@ -400,12 +400,26 @@ func (c *Config) decodeTOML(file string, text []byte) (unknown []error, err erro
 		if wanted := wrongType.FindStringSubmatch(wrong.Error()); wanted != nil {
 			return nil, fmt.Errorf("%s:%d:%d: want %s, not %s\n%d| %s", file, row, column, cmp.Or(typeWords[wanted[2]], "another type"), cmp.Or(typeWords[wanted[1]], wanted[1]), row, lines[row-1])
 		}
+		if advice := adviseValue(wrong.Error(), lines[row-1]); advice != "" {
+			return nil, fmt.Errorf("%s:%d:%d: %s\n%d| %s", file, row, column, advice, row, lines[row-1])
+		}
 		return nil, fmt.Errorf("%s:%d:%d: %v\n%s", file, row, column, wrong, wrong.String())
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	c.recordLines(file, text)
 	return unknown, nil
+}
+
+// adviseValue says how to write a value that the decoder cannot read; "" if its own message has to do.
+func adviseValue(message, line string) string {
+	if !strings.Contains(message, "at start of value") {
+		return ""
+	}
+	if strings.ContainsAny(line, "“”„‟«»‘’") {
+		return `a text needs straight quotation marks: key = "text"`
+	}
+	return `a text needs quotation marks, key = "text"; other values are numbers, true, false and lists in brackets`
 }
 
 // isListenAddress reports whether a text has a host, perhaps an empty one, and a port.
@@ -439,6 +453,10 @@ func (c *Config) validate() error {
 		"min_free_bytes %d: want 0 or more", c.MinFreeBytes)
 	refuse(c.PublicURL != "" && !isWebAddress(c.PublicURL),
 		"public_url %q: want the address that clients use, for example \"https://registry.example\"", c.PublicURL)
+	if public, err := url.Parse(c.PublicURL); err == nil {
+		refuse(strings.Trim(public.Path, "/") != "",
+			"public_url %q: the server answers at the root of a host, and its pages have no other addresses; leave %q out", c.PublicURL, public.Path)
+	}
 	refuse(c.DataDir == "",
 		"data_dir is empty: name a directory")
 	refuse(c.Store.Horizon < 0,
@@ -463,6 +481,8 @@ func (c *Config) validate() error {
 		"registry.name_server %q: want HOST:PORT, for example \"192.0.2.1:53\"", c.Registry.NameServer)
 	refuse(c.Relay.Keep < 0 || c.Relay.KeepUnread < 0,
 		"relay.keep and relay.keep_unread: want a time such as \"168h\", or 0 for the default")
+	refuse(c.Relay.Keep > 0 && c.Relay.KeepUnread > 0 && c.Relay.KeepUnread < c.Relay.Keep,
+		"relay.keep_unread is %s: want at least relay.keep, which is %s", time.Duration(c.Relay.KeepUnread), time.Duration(c.Relay.Keep))
 	refuse(c.Search.Timeout <= 0,
 		"search.timeout: want more than 0")
 	refuse(c.Search.Concurrency < 0 || c.Search.Concurrency > 10000,
@@ -472,18 +492,27 @@ func (c *Config) validate() error {
 	c.checkLimits(refuse)
 	for _, text := range c.API.TrustedProxies {
 		_, notAddress := netip.ParseAddr(text)
-		_, notNetwork := netip.ParsePrefix(text)
+		network, notNetwork := netip.ParsePrefix(text)
 		refuse(notAddress != nil && notNetwork != nil,
 			"api.trusted_proxies: %q is not an IP address or network, such as \"192.0.2.7\" or \"10.0.0.0/8\"", text)
+		refuse(notNetwork == nil && network.Bits() == 0,
+			"api.trusted_proxies: with %q every client could name any address as its own; name the networks of your proxies, such as \"10.0.0.0/8\"", text)
 	}
 	return errors.Join(append(faults, c.checkListeners())...)
 }
 
 // checkLimits refuses limits of the tool host and of the API that no part of the program could work with.
 func (c *Config) checkLimits(refuse func(wrong bool, format string, args ...any)) {
+	isNoLimit := func(values ...int) bool {
+		return slices.ContainsFunc(values, func(n int) bool { return n == 0 || n < -1 })
+	}
+	refuse(c.Relay.MailPerInbox < 1 || c.Relay.BytesPerInbox < 1,
+		"relay.mail_per_inbox and relay.bytes_per_inbox: want 1 or more")
+	refuse(isNoLimit(c.Relay.SenderPerMinute, c.Relay.NetworkPerMinute, c.Relay.FirstContactsPerDay),
+		"relay.sender_per_minute, relay.network_per_minute and relay.first_contacts_per_day: want 1 or more, or -1 for no limit")
 	refuse(c.Altar.SessionTTL <= 0 || c.Altar.MaxSessionTTL <= 0 || c.Altar.CallTimeout <= 0 || c.Altar.MaxCallTimeout <= 0,
 		"altar.session_ttl, altar.max_session_ttl, altar.call_timeout and altar.max_call_timeout: want more than 0")
-	refuse(c.Altar.SessionsPerClient < 1 || c.Altar.CallsPerClient < 1 || c.Altar.CallsPerMinute == 0,
+	refuse(c.Altar.SessionsPerClient < 1 || c.Altar.CallsPerClient < 1 || isNoLimit(c.Altar.CallsPerMinute),
 		"altar.sessions_per_client and altar.calls_per_client: want 1 or more; altar.calls_per_minute: 1 or more, or -1 for no limit")
 	refuse(c.Altar.TLSListen != "" && !c.Altar.Enabled,
 		"altar.tls_listen %q: altar.enabled is false; leave the address empty, or enable the tool host", c.Altar.TLSListen)
@@ -493,17 +522,17 @@ func (c *Config) checkLimits(refuse func(wrong bool, format string, args ...any)
 		"altar.tls_listen needs altar.tls_certificate and altar.tls_key: files in PEM")
 	refuse(c.API.Connections < 0,
 		"api.connections %d: want 1 or more, or 0 for as many as the open files allow", c.API.Connections)
-	refuse(c.API.ConnectionsPerClient == 0,
+	refuse(isNoLimit(c.API.ConnectionsPerClient),
 		"api.connections_per_client: want 1 or more, or -1 for no limit")
-	refuse(c.API.RegistrationsPerHour == 0 || c.API.RegistrationsGlobalPerHour == 0,
+	refuse(isNoLimit(c.API.RegistrationsPerHour, c.API.RegistrationsGlobalPerHour),
 		"api.registrations_per_hour and api.registrations_global_per_hour: want 1 or more, or -1 for no limit")
 	refuse(c.API.RegistrationWork < 0 || c.API.RegistrationWork > maxRegistrationWork,
 		"api.registration_work %d: want 0 for none, or at most %d bits", c.API.RegistrationWork, maxRegistrationWork)
-	refuse(c.API.ChangesPerHour == 0 || c.API.ChangesGlobalPerHour == 0 || c.API.ChangesPerAgentPerHour == 0 || c.API.ReportsPerDay == 0,
+	refuse(isNoLimit(c.API.ChangesPerHour, c.API.ChangesGlobalPerHour, c.API.ChangesPerAgentPerHour, c.API.ReportsPerDay),
 		"api.changes_per_hour, api.changes_global_per_hour, api.changes_per_agent_per_hour and api.reports_per_day: want 1 or more, or -1 for no limit")
-	refuse(c.API.FetchesPerHour == 0 || c.API.FetchesPerHostPerHour == 0 || c.API.FetchesGlobalPerHour == 0,
+	refuse(isNoLimit(c.API.FetchesPerHour, c.API.FetchesPerHostPerHour, c.API.FetchesGlobalPerHour),
 		"api.fetches_per_hour, api.fetches_per_host_per_hour and api.fetches_global_per_hour: want 1 or more, or -1 for no limit")
-	refuse(c.API.SubmissionsPerHour == 0 || c.API.SubmissionsPerDomainPerHour == 0 || c.API.SubmissionsGlobalPerHour == 0,
+	refuse(isNoLimit(c.API.SubmissionsPerHour, c.API.SubmissionsPerDomainPerHour, c.API.SubmissionsGlobalPerHour),
 		"api.submissions_per_hour, api.submissions_per_domain_per_hour and api.submissions_global_per_hour: want 1 or more, or -1 for no limit")
 }
 

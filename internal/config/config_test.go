@@ -61,7 +61,16 @@ func TestConfigRefuses(t *testing.T) {
 		"a text for a list":               {file: "[crawler]\nseeds = \"a.example\"\n", want: []string{"want a list of texts, not a text in quotes"}},
 		"a number for true":               {file: "[crawler]\nenabled = 1\n", want: []string{"want true or false, not a whole number"}},
 		"a repeated key":                  {file: "listen = \"a\"\nlisten = \"b\"\n", want: []string{"listen"}},
+		"a server by the environment":     {environ: []string{"GAZETTEER_SERVER=http://127.0.0.1:1"}, want: []string{"GAZETTEER_SERVER", "use --server URL"}},
 		"a broken line":                   {file: "listen = \n", want: []string{":1:"}},
+		"curly quotation marks":           {file: "\nlisten = “a:1”\n", want: []string{":2:10: a text needs straight quotation marks", "2| listen = “a:1”"}},
+		"no quotation marks":              {file: "listen = localhost:1\n", want: []string{":1:10: a text needs quotation marks", "1| listen"}},
+		"a path in the public address":    {file: "public_url = \"https://registry.example/names\"\n", want: []string{`:1: public_url "https://registry.example/names"`, `leave "/names" out`}},
+		"every client as a proxy":         {file: "[api]\ntrusted_proxies = [\"10.0.0.0/8\", \"0.0.0.0/0\"]\n", want: []string{`:2: api.trusted_proxies: with "0.0.0.0/0"`}},
+		"unread mail waits too briefly":   {file: "[relay]\nkeep_unread = \"1h\"\n", want: []string{":2: relay.keep_unread is 1h0m0s: want at least relay.keep"}},
+		"a negative limit":                {file: "[api]\nreports_per_day = -5\n", want: []string{":2: api.changes_per_hour", "or -1 for no limit"}},
+		"an inbox without room":           {file: "[relay]\nmail_per_inbox = 0\n", want: []string{":2: relay.mail_per_inbox and relay.bytes_per_inbox: want 1 or more"}},
+		"a negative limit of the relay":   {file: "[relay]\nsender_per_minute = -2\n", want: []string{":2: relay.sender_per_minute"}},
 		"a duration in words":             {file: "shutdown_grace = \"soon\"\n", want: []string{"soon", "10s"}},
 		"a log level":                     {file: "log_level = \"loud\"\n", want: []string{"log_level", "debug, info, warn or error"}},
 		"one address for two keys":        {settings: []string{"listen=127.0.0.1:9000", "metrics_listen=127.0.0.1:9000"}, want: []string{`listen "127.0.0.1:9000" and metrics_listen "127.0.0.1:9000"`, "another port"}},
@@ -159,4 +168,19 @@ func exitCode(err error) int {
 		return e.Code
 	}
 	return -1
+}
+
+// TestConfigWithByteOrderMark reads a file as some editors write it.
+func TestConfigWithByteOrderMark(t *testing.T) {
+	file := t.TempDir() + "/c.toml"
+	if err := os.WriteFile(file, []byte("\ufefflog_level = \"warn\"\r\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Load(file, nil, nil)
+	if err != nil || c.LogLevel != "warn" {
+		t.Errorf("%q, %v", c.LogLevel, err)
+	}
+	if c.FileChanged() {
+		t.Error("the file counts as changed")
+	}
 }

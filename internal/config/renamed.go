@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -47,6 +48,9 @@ func newNameOf(key string) (string, bool) {
 // describeUnknownKey says that there is no such key, with the new name of a renamed one, or with
 // names that differ by a slip of the pen.
 func describeUnknownKey(key string) error {
+	if key == "server" {
+		return errors.New("no key names a server for commands: use --server URL")
+	}
 	if name, renamed := newNameOf(key); renamed {
 		return fmt.Errorf("the key %q is called %q now", key, name)
 	}

@@ -94,6 +94,9 @@ func (h *Server) openLog(ctx context.Context) (*audit.Log, error) {
 			known = append(known, text)
 		}
 	}
+	if err := h.refuseEmptyDirectory(dir); err != nil {
+		return nil, err
+	}
 	// A key that has signed a log must not sign another log of that name. As long as nothing is
 	// stored, an interrupted first start may have left a key without a log.
 	signed := (fileExists(path) || fileExists(h.checkpointCopy)) && h.Store.Head().Seq > 0
@@ -148,6 +151,25 @@ func checkStoreFiles(dir string) error {
 		return exit.Dataf("the store of %s is gone, and its transparency log is there: put back %s and %s from a backup, or move log and log.key away", dir, boltstore.FormatFile, boltstore.BoltFile)
 	}
 	return nil // the log names its damage when it is opened
+}
+
+// refuseEmptyDirectory refuses to begin a log in a directory without any data if the second copy of the
+// checkpoint has leaves: data_dir is probably mistyped, or its disk is not mounted.
+func (h *Server) refuseEmptyDirectory(dir string) error {
+	if fileExists(dir) || h.checkpointCopy == "" || h.Store.Head().Seq > 0 {
+		return nil
+	}
+	text, err := readRecordedCopy(h.checkpointCopy)
+	if err != nil || text == nil {
+		return err
+	}
+	_, rest, _ := strings.Cut(string(text), "\n")
+	size, _, _ := strings.Cut(rest, "\n")
+	if leaves, err := checkpoint.ParseNumber(size); err != nil || leaves == 0 {
+		return nil // the log says what is wrong with it
+	}
+	return exit.Dataf("there is no data in %s, and %s is the last checkpoint of a log that has leaves: name the data directory of that log (data_dir), "+
+		"mount its disk, or restore its newest backup; for a registry without that data, %s", h.Config.DataDir, h.checkpointCopy, h.remedyAnotherLog())
 }
 
 // explainLogError adds the operator's next step to the error of a log that has lost entries.

@@ -201,6 +201,10 @@ func (p *Policy) Ban(ctx context.Context, b Ban) (Ban, error) {
 	if err != nil {
 		return Ban{}, err
 	}
+	if b.Kind == BanDomain && !psl.HasDomain(value) {
+		return Ban{}, &registry.Error{Field: "value", Code: "value", Message: fmt.Sprintf("Field 'value' is no registrable domain: anybody can register names below %q", value),
+			Help: "name the domains one by one, such as evil.example"}
+	}
 	now := p.recordTime()
 	b.Value, b.Created, b.Until = value, now, b.Until.UTC()
 	if b.Reason, err = registry.ValidateText("reason", b.Reason, registry.MaxReason, registry.ManyLines); err != nil {

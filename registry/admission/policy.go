@@ -141,7 +141,7 @@ func (p *Policy) policyState(d StoredPolicy, now time.Time) PolicyState {
 // the operator can make. Open registration then stays open for another week. Once it has closed
 // itself, only [Policy.SetRegistrationPolicy] opens it again.
 func (p *Policy) RecordAttention(ctx context.Context) error {
-	return p.changePolicy(ctx, func(d *StoredPolicy, now time.Time) bool {
+	err := p.changePolicy(ctx, func(d *StoredPolicy, now time.Time) bool {
 		s := p.policyState(*d, now)
 		if now.Sub(d.Attended).Abs() < minAttendedInterval && s.SelfClosed.Equal(d.SelfClosed) {
 			return false
@@ -149,6 +149,10 @@ func (p *Policy) RecordAttention(ctx context.Context) error {
 		d.SelfClosed, d.Attended = s.SelfClosed, now
 		return true
 	})
+	if errors.Is(err, store.ErrFull) {
+		return nil // reads and erasures are possible on a full disk; a later request is recorded
+	}
+	return err
 }
 
 // SetRegistrationPolicy sets the admission of new agents, as the operator. Mode is one of the Mode

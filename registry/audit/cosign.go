@@ -3,6 +3,7 @@ package audit
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -132,7 +133,20 @@ func submitCheckpoint(ctx context.Context, client *http.Client, address string, 
 		return nil, 0, &ForkError{cause: CauseWitness, Problem: fmt.Sprintf("a witness has cosigned another tree of %d leaves than the first %d of this log: %s", older, older, protocol.ClipBytes(string(text), 4*checkpoint.MaxQuoted)),
 			Remedy: remedyRestore + ", or " + remedyAnew}
 	}
-	return nil, 0, fmt.Errorf("the answer is %s: %s", answer.Status, protocol.ClipBytes(string(text), checkpoint.MaxQuoted))
+	return nil, 0, fmt.Errorf("the answer is %s: %s", answer.Status, protocol.ClipBytes(describeRefusal(text), 4*checkpoint.MaxQuoted))
+}
+
+// describeRefusal returns the sentence in the body of a refusal: the detail and the help of a problem
+// document (RFC 9457), as another Gazetteer server sends it, or else the body.
+func describeRefusal(body []byte) string {
+	var problem struct{ Detail, Help string }
+	if json.Unmarshal(body, &problem) != nil || problem.Detail == "" {
+		return string(body)
+	}
+	if problem.Help == "" {
+		return problem.Detail
+	}
+	return problem.Detail + " (" + problem.Help + ")"
 }
 
 // describeUnanswered says which address did not answer, and why in the words of the system alone.

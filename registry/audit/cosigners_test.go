@@ -171,6 +171,40 @@ func TestLyingWitness(t *testing.T) {
 	}
 }
 
+// TestRefusalOfAWitnessIsASentence checks that the problem document of a witness is shown as its sentences,
+// without the rest of it.
+func TestRefusalOfAWitnessIsASentence(t *testing.T) {
+	witness := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusNotFound)
+		w.Write([]byte(`{"type":"/openapi.json#/x-problems/no-name","title":"Nothing bears this name","detail":"this witness does not know the log","help":"ask its operator"}`))
+	}))
+	defer witness.Close()
+	dir := t.TempDir()
+	s := teststore.Open(t, filepath.Join(dir, "store"))
+	log, err := audit.Open(t.Context(), audit.Options{Dir: filepath.Join(dir, "log"), Store: s, Key: audittest.NewKey(t, "registry.example/log")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	following, stop := contextWithStop(t, log.Run)
+	defer stop()
+	seq, err := s.Apply(t.Context(), store.Put("agent/AIR-0000-0000-0000/000001", []byte(`{"n": 1}`)))
+	if err == nil {
+		err = log.WaitFor(following, seq)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	cosigner, err := audit.ParseCosigner(audittest.NewKey(t, "witness.example").PublicWitness() + " " + witness.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = audit.NewCosigners(log, []audit.Cosigner{cosigner}).AskAll(t.Context())
+	if want := "the answer is 404 Not Found: this witness does not know the log (ask its operator)"; err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("%v, want %q at the end", err, want)
+	}
+}
+
 // TestSlowWitnessDelaysNoOther checks that a witness that never answers does not keep others from
 // cosigning, and that one whose clock is wrong does not count.
 func TestSlowWitnessDelaysNoOther(t *testing.T) {

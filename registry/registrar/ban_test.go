@@ -153,6 +153,7 @@ func TestRefusedBans(t *testing.T) {
 		refused(t, err)
 	}
 	for _, b := range []admission.Ban{
+		{Kind: admission.BanDomain, Value: "com"}, {Kind: admission.BanDomain, Value: "co.uk"}, {Kind: admission.BanDomain, Value: "github.io"},
 		{Kind: admission.BanHandle, Value: "bad_one", Reason: strings.Repeat("x", 10000)}, {Kind: admission.BanHandle, Value: "bad_one", Reason: "a\u202eb"},
 		{Kind: admission.BanHandle, Value: "bad_one", Until: c.Now()},
 	} {

@@ -270,3 +270,20 @@ func readHead(f *os.File) (head, bool) {
 	}
 	return h, crc32.Checksum(text[:41], castagnoli) == sum
 }
+
+// isSameDevice reports whether two directories are on one file system, also if that is not known.
+func isSameDevice(a, b string) bool {
+	device := func(dir string) any {
+		info, err := os.Stat(dir)
+		if err != nil {
+			return nil
+		}
+		stat, ok := info.Sys().(*syscall.Stat_t)
+		if !ok {
+			return nil
+		}
+		return stat.Dev
+	}
+	first, second := device(a), device(b)
+	return first == nil || second == nil || first == second
+}

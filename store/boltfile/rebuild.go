@@ -117,6 +117,7 @@ type Copy struct {
 	handle   *os.File
 	unsynced int64 // bytes put since the last sync
 	swapped  bool
+	apart    bool // on another disk, whose free space nothing is reserved for
 }
 
 func (f *File) createCopy(path string) (*Copy, error) {
@@ -158,10 +159,20 @@ func (c *Copy) Update(ctx context.Context, bytes int64, fill func(to *bolt.Tx) e
 	if c.unsynced += bytes; c.unsynced < syncBytes {
 		return nil
 	}
-	if _, err := c.f.checkSpace(); err != nil {
+	if err := c.checkSpace(); err != nil {
 		return err
 	}
 	return c.syncCopy()
+}
+
+// checkSpace returns store.ErrFull if the copy would use the space that is reserved on the disk of the
+// file. A copy on another disk, such as a backup, needs none there: it is wanted most on a full disk.
+func (c *Copy) checkSpace() error {
+	if c.apart {
+		return nil
+	}
+	_, err := c.f.checkSpace()
+	return err
 }
 
 // view runs read in a read transaction of the copy.
@@ -231,6 +242,7 @@ func (f *File) CopyTo(ctx context.Context, path string, copier Copier) error {
 	if err != nil {
 		return fmt.Errorf("begin a copy of %s: %w", f.schema.Name, asFull(err))
 	}
+	c.apart = !isSameDevice(f.dir, filepath.Dir(path))
 	err = f.fillCopy(ctx, c, copier)
 	if err != nil {
 		return fmt.Errorf("copy %s: %w", f.schema.Name, errors.Join(asFull(err), c.discardCopy()))
@@ -360,7 +372,7 @@ func (f *File) catchUp(ctx context.Context, c *Copy, copier Copier) error {
 		if copied < catchUpRest {
 			return c.syncCopy()
 		}
-		if _, err := f.checkSpace(); err != nil {
+		if err := c.checkSpace(); err != nil {
 			return err
 		}
 	}

@@ -288,6 +288,8 @@ func (v *verbs) explainInbox(in inbox, err error) error {
 		advice = "\nThe relay knows another key, or the clock is wrong: " + v.formatMailCommand("agent show") + " names the current key"
 	case e.Status == http.StatusForbidden:
 		advice = "\nThe operator of the registry can restore the agent"
+	case e.Status == http.StatusNotFound && strings.Contains(e.Detail, "runs no relay"):
+		advice = "\nThe operator of the registry can switch it on; an inbox elsewhere: " + v.formatMailCommand("agent update --inbox https://…")
 	case e.Status == http.StatusNotFound:
 		advice = "\nThe relay has no inbox at the address in the DID document. To set one: " + v.formatMailCommand("agent update --inbox here")
 	}

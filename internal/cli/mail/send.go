@@ -369,7 +369,7 @@ func (v *verbs) explainSend(err error, id string) error {
 	case errors.Is(err, a2ahttp.ErrGaveUp):
 		later := "later"
 		if e.RetryAfter > 0 {
-			later = "in " + e.RetryAfter.String()
+			later = "in " + cli.FormatSpan(e.RetryAfter)
 		}
 		return exit.Networkf("%s after %s\nTo try again %s, under the same id: %s", format.Visible(cli.Describe(e)), cli.Plural(e.Attempts, "attempt"), later, again)
 	}

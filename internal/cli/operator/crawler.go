@@ -72,7 +72,8 @@ it, with gazetteer opt-in. With --owner, unblock lifts it against the owner's wi
 				path += "?owner=true"
 			}
 			return showAnswer(c.Context(), a, http.MethodDelete, path, nil, func(list operator.BlockList) error {
-				fmt.Fprintf(a.Out, "The block of %s is lifted.\n", format.Visible(args[0]))
+				host := strings.TrimPrefix(args[0], scopePrefix)
+				fmt.Fprintf(a.Out, "The block of %s is lifted. Its documents are back after the next visit: %s\n", format.Visible(args[0]), a.FormatCommand("crawl "+format.Visible(host)))
 				if list.Note != "" {
 					fmt.Fprintf(a.Out, "note: %s\n", format.Visible(list.Note))
 				}
