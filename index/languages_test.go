@@ -1,6 +1,7 @@
 package index
 
 import (
+	"strings"
 	"testing"
 
 	"gazetteer/document"
@@ -38,6 +39,26 @@ func TestDescriptionsInOtherLanguages(t *testing.T) {
 		"prenotare una camera d'albergo":    "RESERVE /chambre",
 		"order groceries for the household": "ORDER /groceries",
 	})
+}
+
+// TestTitlesInOtherLanguages checks that English requests find operations that only have a short title
+// in another language, and that such a title tells what ends something.
+func TestTitlesInOtherLanguages(t *testing.T) {
+	x, _ := indexed(t, agis("linde.test", "CREATE /fruehstueck: Frühstück bestellen", "CREATE /buchungen: Zimmer buchen",
+		"CREATE /buchungen/storno: Buchung stornieren", "RETRIEVE /zimmer: Freie Zimmer anzeigen", "CREATE /kontakt: Envoyer message"))
+	for asked, want := range map[string]string{
+		"order breakfast":   "CREATE /fruehstueck",
+		"book a room":       "CREATE /buchungen",
+		"cancel my booking": "CREATE /buchungen/storno",
+		"show free rooms":   "RETRIEVE /zimmer",
+		"send a message":    "CREATE /kontakt",
+	} {
+		if hits := search(t, x, query.Query{Words: asked}).Hits; len(hits) == 0 || hits[0].Operation.ID != want || hits[0].Far {
+			t.Errorf("%q: %+v, want %s first", asked, hits, want)
+		} else if hits[0].Effect.Destructive != strings.HasSuffix(want, "storno") {
+			t.Errorf("%s: the effect is %+v", want, hits[0].Effect)
+		}
+	}
 }
 
 // TestOtherLanguagesComeAfterTheOwn checks that of operations that do the same, one that is described in

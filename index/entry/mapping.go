@@ -83,6 +83,7 @@ func VersionSample() document.Document {
 			{ID: "detect", Verb: "CREATE", Intent: "Text feed. Identifies the language of a text"},
 			{ID: "switch", Verb: "SWITCH", Intent: "Switches the lights of a room on or off"},
 			{ID: "termin", Verb: "CALL", Intent: "Sagt einen vereinbarten Termin für morgen ab"},
+			{ID: "titel", Verb: "CREATE", Intent: "Termine löschen"},
 			{ID: "message", Verb: "CREATE", Intent: "Sends a message"},
 			{ID: "sms", Verb: "RETRIEVE", Intent: "Sends a message with a GET"},
 			{ID: "eta", Verb: "SET", Intent: "Sets how long drivers take"},

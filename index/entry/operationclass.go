@@ -155,8 +155,10 @@ func endingSentence(o *document.Operation) string {
 // endingTranslation returns the English verb of an intent in another language if it ends something, ""
 // otherwise.
 func endingTranslation(o *document.Operation) string {
-	if verb := translate.Verb(translate.LanguageOf(o.Intent), o.Intent); effect.Of(verb) == effect.End {
-		return verb
+	for _, verb := range translate.Verbs(translate.LanguageOf(o.Intent), o.Intent) {
+		if effect.Of(verb) == effect.End {
+			return verb
+		}
 	}
 	return ""
 }

@@ -6,19 +6,50 @@ import (
 	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"gazetteer/protocol/english"
 )
 
 // LanguageOf returns the language of a description, "" for English and for languages that the table
 // lacks. A text in Latin letters is only in another language if it has one of its function words: one
-// that English lacks ("einen"), or one that it knows ("de") where it lacks most of the other words. A
-// name or a title says little of the language.
+// that English lacks ("einen"), or one that it knows ("de") where it lacks most of the other words, or
+// if it is a title of words that the table knows and English mostly lacks ("Buchung stornieren").
 func LanguageOf(text string) string {
 	own, shared := countFunctionWords(text)
-	if own == 0 && (shared == 0 || !isMostlyUnknown(text)) && strings.IndexFunc(text, isEastAsian) < 0 {
+	switch {
+	case own > 0, shared > 0 && isMostlyUnknown(text), strings.IndexFunc(text, isEastAsian) >= 0:
+		return Detect(text)
+	case shared == 0:
+		return languageOfTitle(text)
+	}
+	return ""
+}
+
+// languageOfTitle returns the language of a text of two or more words without function words, "" if
+// English knows more than half of them, or if the table lacks one.
+func languageOfTitle(text string) string {
+	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) })
+	if len(words) < 2 || len(words) > maxTitle {
 		return ""
 	}
-	return Detect(text)
+	unknown := 0
+	for _, w := range words {
+		if !isEnglish(w) && english.Singular(w) == "" {
+			unknown++
+		}
+	}
+	if 2*unknown < len(words) {
+		return ""
+	}
+	language := Detect(text)
+	if language == "" || slices.ContainsFunc(words, func(w string) bool { return lookupWord(language, w) == nil }) {
+		return ""
+	}
+	return language
 }
+
+// maxTitle is the maximum number of words of a title.
+const maxTitle = 6
 
 // isMostlyUnknown reports whether English lacks at least half of the words of a text that have content.
 func isMostlyUnknown(text string) bool {
@@ -115,18 +146,31 @@ func TranslateText(language, text string) (words []Translation) {
 	return words
 }
 
-// Verb returns the likeliest meaning of the verb of a description in a language: of its last word in
-// Japanese and Korean, of its first one in others; "" if the table lacks it.
-func Verb(language, text string) string {
+// Verbs returns the likeliest meanings of the words of a description in a language that can be its
+// verb: the last one in Japanese and Korean, the first one in others, and in German also the last one
+// of a title ("Alle Termine löschen"). It returns nil if the table lacks them.
+func Verbs(language, text string) (verbs []string) {
 	words := TranslateText(language, text)
-	switch {
-	case len(words) == 0:
-		return ""
-	case language == Japanese || language == Korean:
-		return words[len(words)-1].Meanings[0]
-	default:
-		return words[0].Meanings[0]
+	if len(words) == 0 {
+		return nil
 	}
+	first, last := words[0].Meanings[0], words[len(words)-1].Meanings[0]
+	switch {
+	case language == Japanese || language == Korean:
+		return []string{last}
+	case language == German && endsWithInfinitive(text):
+		return []string{first, last}
+	default:
+		return []string{first}
+	}
+}
+
+// endsWithInfinitive reports whether a German text is one clause that ends with an infinitive. A noun
+// begins with an uppercase letter.
+func endsWithInfinitive(text string) bool {
+	text = strings.TrimRight(text, ".! ")
+	first, _ := utf8.DecodeRuneInString(text[strings.LastIndexByte(text, ' ')+1:])
+	return unicode.IsLower(first) && strings.HasSuffix(text, "n") && !strings.ContainsAny(text, ",;:.")
 }
 
 // languages are those of the table.
