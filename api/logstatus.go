@@ -124,7 +124,7 @@ func (a *API) possibleWork(ready bool, log *LogStatus) route.Work {
 	}
 	if s, ok := a.Answers.Store.(writeChecker); ok && s.CheckWrites() != nil {
 		w.Write = false
-		w.Problems = append(w.Problems, "write: the disk is full, or the store has failed; its operator frees disk space or lowers min_free_bytes, and finds more in the server's log")
+		w.Problems = append(w.Problems, "write: the disk is full, a file of the store was removed, or the store has failed; its operator frees disk space or lowers min_free_bytes, and finds more in the server's log")
 	}
 	switch {
 	case log == nil:

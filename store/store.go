@@ -157,6 +157,9 @@ var (
 	// ErrFull: free space is below the floor, and the writes do not remove more than they add; nothing
 	// was written. [WithReserve] says who is exempt.
 	ErrFull = errors.New("not enough free disk space")
+	// ErrReplaced: the file of the store was removed or replaced while it is open. Nothing was written:
+	// it would be gone at the end of the process.
+	ErrReplaced = errors.New("the file of the store was removed or replaced while it is open")
 )
 
 // Corruptf returns an error that says what is damaged and matches [ErrCorrupt].

@@ -204,6 +204,12 @@ var errorProblems = []errorProblem{
 		failure: true,
 	},
 	{
+		is: store.ErrReplaced, kind: Unavailable,
+		detail: "a file of the store was removed or replaced while the server runs; nothing new is stored",
+		help:   "try again later; reading still works",
+		retry:  5 * time.Minute,
+	},
+	{
 		is: store.ErrFull, kind: Unavailable,
 		detail: "there is no space for new data at the moment",
 		help:   "try again later; reading still works",

@@ -19,10 +19,12 @@ func (h *Server) watchDiskSpace(ctx context.Context) error {
 	for {
 		err := h.Store.CheckWrites()
 		switch now := errors.Is(err, store.ErrFull); {
+		case now && !full && errors.Is(err, store.ErrReplaced):
+			h.log.Error("the server answers, but stores nothing new", "error", err)
 		case now && !full:
 			h.log.Warn("the disk is full: the server answers and deletes, but stores nothing new; free disk space, or lower min_free_bytes", "error", err)
 		case full && !now:
-			h.log.Info("the disk has space again: new data is stored")
+			h.log.Info("new data is stored again")
 		}
 		full = errors.Is(err, store.ErrFull)
 		if wait.For(ctx, diskInterval) != nil {

@@ -208,3 +208,20 @@ func readSigned(file string, text []byte, verifier note.Verifier) (keptCheckpoin
 	}
 	return keptCheckpoint{c, text, len(n.Sigs) > 0}, nil
 }
+
+// checkPath returns an error if the path of an open file names another file, or none: what is
+// written would be lost at the end of the process.
+func checkPath(f *os.File) error {
+	open, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	named, err := os.Lstat(f.Name())
+	if err == nil && os.SameFile(named, open) {
+		return nil
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return &tiles.DamagedError{File: f.Name(), Problem: "was removed or replaced while it was open", Remedy: remedyRestore}
+}

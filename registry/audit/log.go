@@ -322,6 +322,13 @@ func (l *Log) keepCheckpoint(signed []byte) error {
 	if err := l.checkCopy(); err != nil {
 		return err
 	}
+	if l.leaves != nil { // not before the first checkpoint
+		for _, f := range []*os.File{l.leaves.rows, l.leaves.entries, l.hashes.file} {
+			if err := checkPath(f); err != nil {
+				return err
+			}
+		}
+	}
 	for _, path := range slices.Backward(l.checkpoints) {
 		if err := privatefile.Replace(path, signed); err != nil {
 			return fmt.Errorf("write the checkpoint: %w", err)

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"bytes"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -437,4 +438,41 @@ func TestMissingCopyIsWarnedOf(t *testing.T) {
 		t.Error("the copy was not written again")
 	}
 	h.shut()
+}
+
+// TestRemovedFileHaltsLog checks that a log signs nothing more when one of its growing files is removed
+// while it runs: what it would write is gone at the end of the process.
+func TestRemovedFileHaltsLog(t *testing.T) {
+	for _, name := range []string{rowsFile, entriesFile, hashesFile} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newFixture(t)
+			h.events(1, 0, 3)
+			before := h.checkpoint()
+			if err := os.Rename(filepath.Join(h.dir, "log", name), filepath.Join(h.dir, "away")); err != nil {
+				t.Fatal(err)
+			}
+			seq, err := h.store.Apply(t.Context(), event(1, 3))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := h.log.WaitFor(t.Context(), seq); !errors.Is(err, ErrHalted) {
+				t.Errorf("the log signs: %v", err)
+			}
+			if halt, _ := h.log.Halted(); halt.Cause != CauseDamage || !strings.Contains(halt.Reason, name+" was removed or replaced while it was open") {
+				t.Errorf("%+v", halt)
+			}
+			if !bytes.Equal(h.checkpoint(), before) {
+				t.Error("another checkpoint was signed")
+			}
+			if err := os.Rename(filepath.Join(h.dir, "away"), filepath.Join(h.dir, "log", name)); err != nil {
+				t.Fatal(err)
+			}
+			if err := h.log.Resume(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			h.events(1, 4, 5)
+			h.shut()
+		})
+	}
 }

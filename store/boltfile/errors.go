@@ -59,3 +59,18 @@ func CatchDamage(doing string, f func() error) (err error) {
 	}()
 	return f()
 }
+
+// A ReplacedError says that the path of the open file names no file, or another one. It matches
+// store.ErrReplaced, and store.ErrFull, because writers wait for both.
+type ReplacedError struct {
+	File string // its path
+}
+
+func (e *ReplacedError) Error() string {
+	return e.File + " was removed or replaced while this process has it open, so that new writes would be lost: put the file back; " +
+		"or make a backup (gazetteer backup), which contains all writes, stop the process, and restore the backup"
+}
+
+func (e *ReplacedError) Is(target error) bool {
+	return target == store.ErrReplaced || target == store.ErrFull
+}

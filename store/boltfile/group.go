@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"os"
 	"runtime"
 	"sync/atomic"
 	"syscall"
@@ -307,6 +308,7 @@ func (f *File) commitGroup(callers iter.Seq[*pending]) (expected int, times comm
 // the whole group.
 func (f *File) writeGroup(callers iter.Seq[*pending], seq uint64) (group []member, last uint64, times commitTimes, err error) {
 	reserve, full := f.checkSpace()
+	replaced := f.checkPath()
 	var committing error
 	err = CatchDamage("write", func() error {
 		bare, err := f.beginTx(true)
@@ -321,6 +323,10 @@ func (f *File) writeGroup(callers iter.Seq[*pending], seq uint64) (group []membe
 				return err
 			}
 			reply := &group[len(group)-1].reply
+			if replaced != nil {
+				reply.err = replaced
+				continue
+			}
 			if !p.Frees && full != nil {
 				reply.err = full
 				continue
@@ -367,13 +373,35 @@ func (f *File) RefusedWrites() uint64 { return f.refused.Load() }
 func (f *File) DiskFree() (int64, error) { return freeSpace(f.dir) }
 
 // CheckWrites returns the reason why the file currently accepts no writes: the error of [File.Err],
-// or store.ErrFull; nil when it accepts them.
+// a *ReplacedError, or store.ErrFull; nil when it accepts them.
 func (f *File) CheckWrites() error {
 	if err := f.Err(); err != nil {
 		return err
 	}
+	if f.reopening.TryLock() { // otherwise a Rebuild may just replace the file
+		f.inUse.RLock()
+		err := f.checkPath()
+		f.inUse.RUnlock()
+		f.reopening.Unlock()
+		if err != nil {
+			return err
+		}
+	}
 	_, err := f.checkSpace()
 	return err
+}
+
+// checkPath returns a *ReplacedError if the path of the file names another file, or none.
+func (f *File) checkPath() error {
+	open, err := f.handle.Stat()
+	if err != nil {
+		return nil // the write will fail
+	}
+	named, err := os.Lstat(f.boltPath())
+	if err == nil && os.SameFile(named, open) || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return &ReplacedError{File: f.boltPath()}
 }
 
 // checkSpace returns store.ErrFull when the disk has less free space than Options.MinFree, and how

@@ -278,6 +278,9 @@ func (f *File) reopenIfDue() {
 	}
 	defer f.reopening.Unlock()
 	f.written, f.released = 0, 0
+	if f.checkPath() != nil {
+		return // the next request reports it
+	}
 	if checkMetaPages(f.handle, f.schema.Name) != nil {
 		return // bbolt would begin a new file; the next transaction reports it
 	}
