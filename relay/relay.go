@@ -184,7 +184,7 @@ func New(o Options) *Relay {
 		receipts:   receiptSigner{key: o.Key},
 		wakes: &wakes{
 			transport: o.Wake, queue: o.Queue, keyID: o.DID + a2a.RelayFragment, key: o.Key, log: o.Log, now: o.Now,
-			pending: map[string]pendingWake{}, hosts: map[string]*wakeHost{}, domains: map[string]int{},
+			pending: map[string]pendingWake{}, hosts: map[string]*wakeHost{}, domains: map[string]int{}, slow: map[string]time.Time{},
 		},
 		senders:  o.Limits.Limiter(limit.Rule{Name: "relay-senders", Each: cmp.Or(o.SenderPerMinute, defaultSendersPerMinute), All: -1, Span: time.Minute, MaxKeys: 100_000}),
 		networks: o.Limits.Limiter(limit.Rule{Name: "relay-networks", Each: cmp.Or(o.NetworkPerMinute, 10*defaultSendersPerMinute), All: -1, Span: time.Minute}),

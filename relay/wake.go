@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -25,8 +26,11 @@ const (
 	wakeBackoff     = time.Minute
 	wakeBackoffMost = 6 * time.Hour
 	wakeFailures    = 20
-	wakeRunning     = 64     // requests at a time, one for each host
-	wakeDomain      = 4      // of those, to the hosts below one registrable domain
+	wakeRunning     = 64 // requests at a time, one for each host
+	wakeDomain      = 4  // of those, to the hosts below one registrable domain
+	wakeSlow        = 32 // of those, to domains with a slow host in the last hour
+	slowAnswer      = 2 * time.Second
+	slowPeriod      = time.Hour
 	wakeMost        = 10_000 // inboxes that wait for their wake-up, and hosts that are remembered
 )
 
@@ -49,10 +53,14 @@ type wakes struct {
 	hosts   map[string]*wakeHost
 	running int
 	domains map[string]int // running requests by registrable domain
-	closing bool
-	next    *time.Timer // of the next attempt, nil when none is planned
-	ctx     context.Context
-	posts   sync.WaitGroup
+	// slow contains the domains below which a request took longer than slowAnswer, with the time at
+	// which that is forgotten. The owner of many domains with slow hosts holds all places only once.
+	slow        map[string]time.Time
+	runningSlow int
+	closing     bool
+	next        *time.Timer // of the next attempt, nil when none is planned
+	ctx         context.Context
+	posts       sync.WaitGroup
 }
 
 // pendingWake is the wake-up of one inbox.
@@ -62,6 +70,7 @@ type pendingWake struct {
 	due    time.Time // not before
 	mail   bool      // mail has come since the last wake-up
 	number uint64    // of the newest mail
+	slow   bool      // counts in runningSlow while it runs
 }
 
 // wakeHost is the state of a host of wake-up addresses.
@@ -198,7 +207,7 @@ func (w *wakes) startDue() {
 		switch {
 		case !p.mail && !now.Before(p.due), host.givenUp():
 			delete(w.pending, inbox)
-		case host.busy || p.mail && (w.running >= wakeRunning || w.domains[p.domain] >= wakeDomain):
+		case host.busy || p.mail && !w.hasPlace(p.domain, now):
 			// the end of a request dispatches again
 		case at.After(now):
 			if left := at.Sub(now); wait < 0 || left < wait {
@@ -208,7 +217,10 @@ func (w *wakes) startDue() {
 			host.busy = true
 			w.running++
 			w.domains[p.domain]++
-			p.mail, p.due = false, now.Add(wakeEvery)
+			p.mail, p.due, p.slow = false, now.Add(wakeEvery), w.isSlow(p.domain, now)
+			if p.slow {
+				w.runningSlow++
+			}
 			w.pending[inbox] = p
 			w.posts.Go(func() { w.wakeOne(inbox, p) })
 		}
@@ -226,6 +238,22 @@ func (w *wakes) startDue() {
 	}
 }
 
+// hasPlace reports whether a request to a host below a domain may start now. The caller holds mu.
+func (w *wakes) hasPlace(domain string, now time.Time) bool {
+	return w.running < wakeRunning && w.domains[domain] < wakeDomain && (w.runningSlow < wakeSlow || !w.isSlow(domain, now))
+}
+
+// isSlow reports whether a host below the domain was slow. The caller holds mu.
+func (w *wakes) isSlow(domain string, now time.Time) bool { return w.slow[domain].After(now) }
+
+// noteSlow records a domain with a slow host. The caller holds mu.
+func (w *wakes) noteSlow(domain string, now time.Time) {
+	maps.DeleteFunc(w.slow, func(_ string, until time.Time) bool { return len(w.slow) >= wakeMost && !until.After(now) })
+	if _, known := w.slow[domain]; known || len(w.slow) < wakeMost {
+		w.slow[domain] = now.Add(slowPeriod)
+	}
+}
+
 // trimHosts forgets hosts that have nothing to remember, when there are too many. The caller holds mu.
 func (w *wakes) trimHosts(now time.Time) {
 	if len(w.hosts) <= wakeMost {
@@ -240,6 +268,7 @@ func (w *wakes) trimHosts(now time.Time) {
 
 // wakeOne sends one wake-up and records its result. No other request goes to the host meanwhile.
 func (w *wakes) wakeOne(inbox string, p pendingWake) {
+	begun := w.now()
 	err := w.postRequest(p.url)
 	name := hostName(p.url)
 	w.mu.Lock()
@@ -266,6 +295,12 @@ func (w *wakes) wakeOne(inbox string, p pendingWake) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.running--
+	if p.slow {
+		w.runningSlow--
+	}
+	if now := w.now(); now.Sub(begun) > slowAnswer {
+		w.noteSlow(p.domain, now)
+	}
 	if w.domains[p.domain]--; w.domains[p.domain] == 0 {
 		delete(w.domains, p.domain)
 	}

@@ -314,6 +314,41 @@ func TestSlowHostsLeaveWakeUps(t *testing.T) {
 	})
 }
 
+// TestManySlowDomainsLeaveWakeUps checks that the owner of many domains with slow hosts holds all places
+// for wake-ups only once.
+func TestManySlowDomainsLeaveWakeUps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		urls := map[string]string{"bob": "https://bob.example/"}
+		n := &network{answers: map[string]func(*http.Request) (*http.Response, error){}}
+		for i := range 400 {
+			host := fmt.Sprintf("h%d.crowd%d.example", i, i%20)
+			urls[fmt.Sprint("inbox", i)] = "https://" + host + "/"
+			n.answers[host] = func(*http.Request) (*http.Response, error) {
+				time.Sleep(9 * time.Second)
+				return &http.Response{StatusCode: http.StatusNoContent, Body: http.NoBody}, nil
+			}
+		}
+		r := wakeRelay(t, n, urls)
+		for i := range 400 {
+			pushTo(t, r, fmt.Sprint("inbox", i))
+		}
+		time.Sleep(12 * time.Second)
+		pushTo(t, r, "bob")
+		time.Sleep(7 * time.Second)
+		synctest.Wait()
+		if len(n.asked("bob.example")) != 1 {
+			t.Error("bob waits for the slow hosts after their first requests")
+		}
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		for i := range 400 {
+			if host := fmt.Sprintf("h%d.crowd%d.example", i, i%20); len(n.asked(host)) != 1 {
+				t.Errorf("%s was asked %d times", host, len(n.asked(host)))
+			}
+		}
+	})
+}
+
 // TestWakeUpsFollowTheClock checks that the backoff of a host that fails is over by the relay's clock, and
 // that a clock which was ahead postpones no wake-up until that time.
 func TestWakeUpsFollowTheClock(t *testing.T) {
