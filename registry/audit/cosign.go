@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"gazetteer/fetch"
 	"gazetteer/limit"
 	"gazetteer/protocol"
 	"gazetteer/registry/audit/checkpoint"
@@ -83,7 +84,7 @@ func (l *Log) submittedSize() int64 {
 // lies could send our request to an address that only this machine reaches, such as the operator's
 // listener.
 func newWitnessClient(timeout time.Duration) *http.Client {
-	return &http.Client{Timeout: timeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return &http.Client{Timeout: timeout, Transport: fetch.RefuseUpgrades(http.DefaultTransport), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
 // A prover proves that a tree contains an older one of the given size.

@@ -114,6 +114,7 @@ func TestLyingWitness(t *testing.T) {
 			w.WriteHeader(http.StatusConflict)
 			w.Write([]byte("-1\n"))
 		},
+		"/upgrade/": switchProtocols,
 		"/changing/": func(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(http.StatusConflict)
 			w.Write([]byte("1\n"))
@@ -266,6 +267,18 @@ func TestSlowWitnessDelaysNoOther(t *testing.T) {
 	if a, _ := all.NewestAnchor(); a.Witness != "good.example" {
 		t.Errorf("cosigned by %q", a.Witness)
 	}
+}
+
+// switchProtocols answers 101 and nothing more. Such an answer has no end that a timeout could reach.
+func switchProtocols(w http.ResponseWriter, r *http.Request) {
+	io.Copy(io.Discard, r.Body)
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: none\r\n\r\n")
+	io.Copy(io.Discard, conn) // until the client closes it
 }
 
 // contextWithStop runs until stop is called, which waits for its end.

@@ -55,7 +55,7 @@ func NewHTTPS(o HTTPSOptions) (*HTTPS, error) {
 		MaxResponseHeaderBytes: 16 << 10,
 		ForceAttemptHTTP2:      true,
 	}
-	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := &http.Client{Transport: fetch.RefuseUpgrades(transport), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	return &HTTPS{client: client, agent: o.UserAgent, timeout: o.Timeout}, nil
 }
 

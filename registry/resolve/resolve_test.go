@@ -460,3 +460,30 @@ func TestRefusedOptions(t *testing.T) {
 		}
 	}
 }
+
+// TestSwitchedProtocols checks that a host which answers 101 and nothing more does not hold a request
+// beyond its time.
+func TestSwitchedProtocols(t *testing.T) {
+	w := newWeb(t, func(rw http.ResponseWriter, _ *http.Request) {
+		conn, _, err := http.NewResponseController(rw).Hijack()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: none\r\n\r\n")
+		io.Copy(io.Discard, conn) // until the client closes it
+	})
+	ended := make(chan error, 1)
+	go func() {
+		_, err := w.https.Get(t.Context(), "https://example.com/", "*/*", 1000)
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		if err == nil || !strings.Contains(err.Error(), "101 Switching Protocols") {
+			t.Errorf("%v", err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("the request has no end")
+	}
+}

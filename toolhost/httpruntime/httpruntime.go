@@ -24,6 +24,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"gazetteer/fetch"
 	"gazetteer/protocol/altar"
 	"gazetteer/toolhost"
 )
@@ -63,7 +64,7 @@ func New(o Options) *Runtime {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return &Runtime{
 		o: o, frames: make(chan []byte, 1024), running: map[string]context.CancelFunc{},
-		client: &http.Client{Transport: o.Transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+		client: &http.Client{Transport: fetch.RefuseUpgrades(o.Transport), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 	}
 }
 
@@ -241,6 +242,8 @@ func mapAnswer(response *http.Response, text []byte) (json.RawMessage, *altar.Er
 	switch {
 	case len(text) > maxAnswer:
 		return fail("the answer of %s is larger than %d bytes", host, maxAnswer)
+	case status < 200:
+		return fail("%s answered with the status %03d", host, status)
 	case status >= 300 && status < 400:
 		return fail("%s redirects elsewhere, which is not followed", host)
 	case status >= 400:

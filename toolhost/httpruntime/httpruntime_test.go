@@ -405,6 +405,25 @@ func TestServiceDoesNotAnswer(t *testing.T) {
 	}
 }
 
+// TestSwitchedProtocols checks that a service which answers 101 and nothing more does not keep a call
+// permanently: it would hold one of the places for calls until the process is killed.
+func TestSwitchedProtocols(t *testing.T) {
+	w := newTimedWorld(t, 5*time.Second)
+	w.service.answer("/switch", func(out http.ResponseWriter, _ *http.Request) {
+		conn, _, err := http.NewResponseController(out).Hijack()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: none\r\n\r\n")
+		io.Copy(io.Discard, conn) // until the client closes it
+	})
+	w.publishFinds("switch")
+	if r := w.call("switch", `{}`); r.Error == nil || r.Error.Code != altar.RuntimeUnavailable {
+		t.Errorf("%+v, want %s", r, altar.RuntimeUnavailable)
+	}
+}
+
 // endingTransport answers every request with half an array, and ends the answer without an error when
 // the time of the call is over, as a service can that sees the connection close.
 type endingTransport struct{ http.RoundTripper }

@@ -378,7 +378,12 @@ func sendWithoutRedirects(with *http.Client, request *http.Request, timeout, wai
 		client.Timeout = timeout + wait
 	}
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return client.Do(request)
+	response, err := client.Do(request)
+	if err == nil && response.StatusCode == http.StatusSwitchingProtocols { // no timeout would end a read of its body
+		response.Body.Close()
+		return nil, errors.New("it answered 101 Switching Protocols, which was not asked for")
+	}
+	return response, err
 }
 
 // parseRetryAfter reads a number of seconds or a date (RFC 9110 §10.2.3).
