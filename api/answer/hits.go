@@ -307,7 +307,7 @@ type CompactHit struct {
 	Service  string `json:"service,omitempty"`
 	Call     string `json:"call,omitempty" doc:"method and address"`
 	Takes    string `json:"takes,omitempty" doc:"parameters with type and place; * marks those that must be there"`
-	Effect   string `json:"effect,omitempty" doc:"its effect, if the document declares it, or if it is inferred to end something"`
+	Effect   string `json:"effect,omitempty" doc:"its effect as the document declares it, or as it is inferred, which it then says; absent if unknown"`
 	Far      bool   `json:"far,omitempty" doc:"it probably does not fit the request"`
 	Why      string `json:"why" doc:"the words that were found, their places, and the words that were not found"`
 	Fetched  string `json:"fetched" doc:"the day of the last fetch of its document"`
@@ -328,17 +328,25 @@ func (h Hit) Compact() CompactHit {
 		ID: h.ID, Verb: h.Operation.Verb, Does: truncateText(h.Operation.Intent, compactIntent), Service: truncateText(h.Service.Name, compactName),
 		Call: h.Call.String(), Takes: truncateText(h.Call.Inputs(), compactTakes), Why: h.Why.String(), Fetched: h.FetchedAt.UTC().Format(time.DateOnly),
 		Stale: h.Freshness.Stale, Caution: h.Caution, Far: h.Far,
-	}
-	switch {
-	case h.Hit.Effect.Destructive && h.Hit.Effect.Source == index.EffectInferred:
-		c.Effect = "ends something, inferred from " + h.Hit.Effect.From
-	case h.Hit.Effect.Source == index.EffectDeclared:
-		c.Effect = h.Hit.Effect.Value
+		Effect: DescribeEffect(h.Hit.Effect),
 	}
 	if h.Findings == "warning" || h.Findings == "error" {
 		c.Findings = h.Findings
 	}
 	return c
+}
+
+// DescribeEffect describes an effect in few words, and says where it is inferred; "" for an unknown one.
+func DescribeEffect(e index.Effect) string {
+	switch {
+	case e.Source == index.EffectDeclared:
+		return e.Value
+	case e.Destructive:
+		return "ends something, inferred from " + e.From
+	case e.From == "":
+		return ""
+	}
+	return e.Value + ", inferred"
 }
 
 // truncateText returns the beginning of a text, up to the end of a word.

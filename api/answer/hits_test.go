@@ -3,6 +3,7 @@ package answer
 import (
 	"testing"
 
+	"gazetteer/document"
 	"gazetteer/index"
 )
 
@@ -12,6 +13,23 @@ func TestMissingWordIsNamedOnce(t *testing.T) {
 	hits := []index.Hit{{Why: index.Why{Coverage: .5, Missing: []string{"Lisbon", "tomorrow", "tomorrow"}}}}
 	if got, want := missingWordsNote(hits), `not found in any of these: "Lisbon", "tomorrow"`; got != want {
 		t.Errorf("the note is %q, want %q", got, want)
+	}
+}
+
+// TestEffectsSayWhereTheyAreInferred checks the effects of operations in few words.
+func TestEffectsSayWhereTheyAreInferred(t *testing.T) {
+	for _, c := range []struct {
+		operation document.Operation
+		want      string
+	}{
+		{document.Operation{Verb: "BOOK", Effect: document.Reversible}, "reversible"},
+		{document.Operation{Verb: "FIND"}, "read, inferred"},
+		{document.Operation{Verb: "CANCEL", Effect: document.Informational}, "ends something, inferred from verb CANCEL"},
+		{document.Operation{Verb: "XYZZY"}, ""},
+	} {
+		if got := DescribeEffect(index.EffectOf(&c.operation)); got != c.want {
+			t.Errorf("%s: %q, want %q", c.operation.Verb, got, c.want)
+		}
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"gazetteer/api/feed"
 	"gazetteer/call"
 	"gazetteer/document"
+	"gazetteer/index"
 	"gazetteer/protocol"
 )
 
@@ -301,10 +302,8 @@ func describeOperation(host string, d document.Document, o document.Operation) o
 	id := shownID(host + "/" + string(d.Kind) + "/" + o.ID)
 	v := operation{
 		ID: id, Verb: safeWord(o.Verb), Caution: id == "" || call.Caution(o, d.Service) != "",
-		Texts: operationText{Does: strangerText(o.Intent, maxText), Call: strangerText(how.String(), maxText)},
-	}
-	if o.Effect != document.EffectUnknown {
-		v.Effect = string(o.Effect)
+		Effect: answer.DescribeEffect(index.EffectOf(&o)),
+		Texts:  operationText{Does: strangerText(o.Intent, maxText), Call: strangerText(how.String(), maxText)},
 	}
 	return v
 }

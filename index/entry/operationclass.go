@@ -16,8 +16,18 @@ import (
 )
 
 // ClassOf infers the effects of an operation from its verb and its intent. The more dangerous reading
-// counts, so that no text can make an operation look safe.
+// counts, so that no text can make an operation look safe. If the verb can mean both reading and writing,
+// the HTTP method GET decides: it is safe (RFC 9110 §9.2.1).
 func ClassOf(o *document.Operation) (class effect.Class, from string) {
+	class, from = classOfWords(o)
+	if reads := class & query.Reading; o.Call.Method == http.MethodGet && reads != 0 && reads != class {
+		return reads, "method GET"
+	}
+	return class, from
+}
+
+// classOfWords infers the effects from words, and from the method DELETE.
+func classOfWords(o *document.Operation) (class effect.Class, from string) {
 	j := effect.Compare(o.Verb, o.Intent)
 	verb, intent := j.MethodClass, j.Class
 	ofVerb, ofIntent := "verb "+o.Verb, "intent: "+j.Verb

@@ -26,7 +26,8 @@ type signing struct {
 
 // publishKey makes a key, and the DID document that publishes it.
 const publishKey = `openssl genpkey -algorithm ed25519 -out owner.pem
-x=$(openssl pkey -in owner.pem -pubout -outform DER | tail -c 32 | openssl base64 -A | tr '+/' '-_' | tr -d =)
+x=$(openssl pkey -in owner.pem -pubout -outform DER | tail -c 32 |
+  openssl base64 -A | tr '+/' '-_' | tr -d =)
 cat > did.json <<END
 {"@context": ["https://www.w3.org/ns/did/v1"], "id": "did:web:HOST", "authentication": ["#owner"],
  "verificationMethod": [{"id": "#owner", "type": "JsonWebKey2020", "controller": "did:web:HOST",
@@ -36,7 +37,8 @@ END
 
 // signRequest signs a request without a body, and sends it.
 const signRequest = `url=BASE/api/v1/services/HOST/ACTION
-parameters="(\"@method\" \"@target-uri\");created=$(date +%s);nonce=\"$(openssl rand -hex 16)\";keyid=\"did:web:HOST#owner\""
+parameters="(\"@method\" \"@target-uri\");created=$(date +%s);nonce=\"$(openssl rand -hex 16)\""
+parameters="$parameters;keyid=\"did:web:HOST#owner\""
 printf '"@method": POST\n"@target-uri": %s\n"@signature-params": %s' "$url" "$parameters" > signed.txt
 signature=$(openssl pkeyutl -sign -rawin -inkey owner.pem -in signed.txt | openssl base64 -A)
 curl -sS -X POST "$url" -H "Signature-Input: sig1=$parameters" -H "Signature: sig1=:$signature:"

@@ -41,6 +41,7 @@ type Pages struct {
 
 // A group is the operations of a tag.
 type group struct {
+	Title      string // of the tag, for people
 	Name, Text string
 	Link       frame.Link // outside, for more
 	Operations []operation
@@ -107,7 +108,7 @@ func New(f *frame.Frame, api *huma.OpenAPI, answers *answer.Answers, base string
 	}
 	p := &Pages{Frame: f, base: strings.TrimSuffix(base, "/"), answers: answers, byID: map[string]operation{}}
 	for _, tag := range api.Tags {
-		g := group{Name: tag.Name, Text: tag.Description}
+		g := group{Name: tag.Name, Title: frame.TitleOf(tag.Name), Text: tag.Description}
 		if tag.ExternalDocs != nil {
 			g.Link = frame.Link{Text: tag.ExternalDocs.Description, Address: tag.ExternalDocs.URL}
 		}

@@ -34,6 +34,9 @@ func TestEffectOfOperation(t *testing.T) {
 		{document.Operation{Verb: "REPLACE", Intent: "Replaces the photo of a profile"}, Effect{"Probably writes", "inferred", "Effect not declared; inferred from its verb REPLACE"}},
 		{document.Operation{Verb: "SET", Intent: "Sets the status of an order to cancelled"}, Effect{"May remove or end something", "inferred", "Effect not declared; inferred from its verb SET"}},
 		{document.Operation{Verb: "SET"}, Effect{"May remove or end something", "inferred", "Effect not declared; inferred from its verb SET"}},
+		{document.Operation{Verb: "CONVERT", Call: document.Call{Method: "GET"}}, Effect{"Probably only reads", "inferred", "Effect not declared; inferred from its method GET"}},
+		{document.Operation{Verb: "CONVERT", Call: document.Call{Method: "POST"}}, Effect{"May write", "inferred", "Effect not declared; inferred from its verb CONVERT"}},
+		{document.Operation{Verb: "SEND", Call: document.Call{Method: "GET"}}, Effect{"Probably sends", "inferred", "Effect not declared; inferred from its verb SEND"}},
 		{document.Operation{Verb: "XYZZY"}, Effect{"", "", "Effect not declared"}},
 	} {
 		if got := EffectOf(index.EffectOf(&c.operation)); got != c.want {
