@@ -229,7 +229,7 @@ func TestEndpointsOfDescriptions(t *testing.T) {
 			"UPDATE /dogs/{dog_id}: Updates a dog",
 			"UPLOAD /dogs/{dog_id}/photo: Uploads a photo of a dog",
 		},
-		"japanese.json": {"RETRIEVE /予報/{parameter}: Retrieves a 予報: 地域の天気予報を取得する", "SEND /alerts: Sends an alert: 警報を通知する"},
+		"japanese.json": {"SHOW /予報/{parameter}: 地域の天気予報を取得する", "SEND /alerts: Sends an alert: 警報を通知する"},
 	} {
 		out, err := ToAGIS(read(t, name), conversion.Options{})
 		if err != nil {

@@ -36,3 +36,27 @@ func TestVerbsOfNouns(t *testing.T) {
 		}
 	}
 }
+
+// TestVerbsOfForeignSummaries checks that the verb of a summary in another language is its own, and that
+// English words that are forms of foreign verbs as well stay English.
+func TestVerbsOfForeignSummaries(t *testing.T) {
+	for _, c := range []struct{ sentence, method, want string }{
+		{"Ein Zimmer buchen", "POST", "BOOK"},
+		{"Buchung stornieren", "DELETE", "CANCEL"},
+		{"Freie Zimmer anzeigen", "GET", "SHOW"},
+		{"Bestellt ein Frühstück aufs Zimmer", "POST", "ORDER"},
+		{"Newsletter abonnieren", "POST", "SUBSCRIBE"},
+		{"Réserver une chambre", "POST", "BOOK"},
+		{"Enviar mensaje", "POST", "SEND"},
+		{"Elimina la prenotazione", "POST", "REMOVE"},
+		{"予約を削除する", "POST", "REMOVE"},
+		{"방을 예약합니다", "POST", "BOOK"},
+		{"Retire a device", "POST", "RETIRE"},
+		{"Active users", "GET", "RETRIEVE"},
+		{"Note of a customer", "GET", "RETRIEVE"},
+	} {
+		if got := Verb("", c.sentence, c.method); got != c.want {
+			t.Errorf("%q, %s: %q, want %q", c.sentence, c.method, got, c.want)
+		}
+	}
+}

@@ -231,6 +231,9 @@ func usesAsVerb(verb, summary string) bool {
 // VerbOfSummary returns the base form of the verb that a summary begins with, "" when there is
 // none.
 func VerbOfSummary(summary, httpMethod string) string {
+	if verb := verbOfForeignSummary(summary); verb != "" {
+		return verb
+	}
 	if !mayBeEnglish(summary) {
 		return ""
 	}
@@ -344,6 +347,8 @@ func IntentOf(verb, summary, generic string) (intent string, guessed bool) {
 	}
 	base := ""
 	switch {
+	case verbOfForeignSummary(summary) != "":
+		return Capitalize(summary), false
 	case !mayBeEnglish(summary):
 	case rest == "" && (HTTPVerbs[lower] != nil || clearVerb(lower)):
 		return generic, true

@@ -125,7 +125,7 @@ func readDescription(text string) description {
 	d := description{text: text, verb: effect.Compare(anyMethod, text).Verb}
 	if effect.Of(d.verb) == 0 {
 		language := translate.Detect(text)
-		verb, rest := foreignVerb(text)
+		verb, rest := wording.ForeignVerb(text)
 		if first, _, _ := strings.Cut(strings.ToLower(text), " "); language == "" && english.Lookup(first).Known() {
 			verb = ""
 		}
