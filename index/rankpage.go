@@ -189,6 +189,9 @@ func (s *searcher) putNamedFirst(ctx context.Context, named []bitset.Set, p *pag
 			entries = append(entries, e)
 		}
 	}
+	if len(s.query.Hosts) == 0 {
+		entries = s.view.DeferDomains(entries)
+	}
 	p.more = p.more || len(entries) > limit
 	p.entries = entries[:min(limit, len(entries))]
 	return nil

@@ -507,6 +507,32 @@ func TestNameOfDomainComesFirst(t *testing.T) {
 	}
 }
 
+// TestOneDomainDoesNotFillThePage checks that the hosts below one domain, which cost nothing, leave places
+// on the first page, also if they call themselves like the request, and follow when nothing else does.
+func TestOneDomainDoesNotFillThePage(t *testing.T) {
+	services := []*document.Document{agis("rival.test", "BOOK /table: Books a table at a restaurant")}
+	for i := range 40 {
+		host := fmt.Sprintf("h%02d.crowd.test", i)
+		services = append(services, agis(host, "BOOK /table: Books a table at a restaurant", "BOOK /restaurant: Book a table, book a table"))
+		if i%2 == 0 {
+			services[i+1].Service.Name = "Book a table"
+		}
+	}
+	x, _ := indexed(t, services...)
+	r := search(t, x, query.Query{Words: "book a table", Limit: 10})
+	at := slices.IndexFunc(r.Hits, func(h Hit) bool { return h.Host == "rival.test" })
+	if at < 0 || at > 5 || len(r.Hits) != 10 {
+		t.Errorf("the rival is at %d of %d: %q", at, len(r.Hits), named(r))
+	}
+	whole := named(r)
+	for offset := range 3 { // the pages continue each other
+		page := named(search(t, x, query.Query{Words: "book a table", Limit: 2, Offset: 2 * offset}))
+		if !slices.Equal(page, whole[2*offset:2*offset+2]) {
+			t.Errorf("the page at %d is %q, want %q", 2*offset, page, whole[2*offset:2*offset+2])
+		}
+	}
+}
+
 // TestQuotedValues checks that a text in quotes beside words is looked for word by word, and is a value
 // of the request if nothing near it has the text: an agent quotes the values of its request.
 func TestQuotedValues(t *testing.T) {

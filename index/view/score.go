@@ -12,6 +12,7 @@ import (
 	"gazetteer/index/pace"
 	"gazetteer/index/query"
 	"gazetteer/index/semantic"
+	"gazetteer/internal/psl"
 	"gazetteer/protocol/effect"
 )
 
@@ -220,6 +221,10 @@ func (v *View) collectCandidates(words *wordScores, masks []bitset.Set, n int) (
 // service fills every page; a host: filter lifts it.
 const perService = 3
 
+// perDomain is the number of operations below one registrable domain that come before those of other
+// domains. One record in DNS gives a domain any number of hosts, which would fill the first page.
+const perDomain = 5
+
 // The number of operations that are scored in full: those with the best words, and those whose
 // embedding seems nearest. The others keep the order of their words.
 const (
@@ -299,6 +304,9 @@ func (v *View) RankOperations(r Ranking) (page []RankedEntry, more bool, total i
 	for take := 4 * wordPool; ; take *= 4 {
 		page = v.firstEntries(pool, n+1, grouped)
 		if len(page) > n || len(pool) == total {
+			if len(page) <= n && grouped {
+				page = v.addDeferred(page, pool, n+1)
+			}
 			more = len(page) > n
 			return page[:min(n, len(page))], more, total, nil
 		}
@@ -459,17 +467,20 @@ func (v *View) SortTop(list []RankedEntry, n int) int {
 // service has most of them.
 const perPage = 6
 
-// firstEntries returns the first n entries, at most perService of each host if grouped.
+// firstEntries returns the first n entries, if grouped at most perService of each host and perDomain
+// of each domain.
 func (v *View) firstEntries(list []RankedEntry, n int, grouped bool) []RankedEntry {
 	if grouped {
-		return v.limitPerService(list, n)
+		return v.limitPerService(list, n, perDomain)
 	}
 	return slices.Clone(list[:min(n, len(list))])
 }
 
-// limitPerService keeps the first perService entries of each host, at most n in all.
-func (v *View) limitPerService(top []RankedEntry, n int) []RankedEntry {
+// limitPerService keeps the first perService entries of each host, and so many of each domain, at most
+// n in all.
+func (v *View) limitPerService(top []RankedEntry, n, perDomain int) []RankedEntry {
 	kept := make([]RankedEntry, 0, min(n, len(top)))
+	domains := make(map[string]int)
 	for _, r := range top {
 		run, same := v.RunOf(r.EntryRef), 0
 		for _, k := range kept {
@@ -477,11 +488,48 @@ func (v *View) limitPerService(top []RankedEntry, n int) []RankedEntry {
 				same++
 			}
 		}
-		if same < perService {
-			if kept = append(kept, r); len(kept) == n {
-				break
-			}
+		if same >= perService {
+			continue
+		}
+		domain := psl.Domain(run.Host)
+		if domains[domain] >= perDomain {
+			continue
+		}
+		domains[domain]++
+		if kept = append(kept, r); len(kept) == n {
+			break
 		}
 	}
 	return kept
+}
+
+// addDeferred fills a page with the entries that were left out because of their domain, up to n. Their
+// scores become lower than those of the page, so that they stay behind it.
+func (v *View) addDeferred(page, list []RankedEntry, n int) []RankedEntry {
+	least := int64(0)
+	if len(page) > 0 {
+		least = page[len(page)-1].Score - 1
+	}
+	for _, r := range v.limitPerService(list, n, n) {
+		if len(page) < n && !slices.ContainsFunc(page, func(p RankedEntry) bool { return p.EntryRef == r.EntryRef }) {
+			r.Score = min(r.Score, least)
+			page = append(page, r)
+		}
+	}
+	return page
+}
+
+// DeferDomains puts the entries beyond perDomain of each domain after all others.
+func (v *View) DeferDomains(list []RankedEntry) []RankedEntry {
+	first, deferred := make([]RankedEntry, 0, len(list)), []RankedEntry(nil)
+	domains := make(map[string]int)
+	for _, r := range list {
+		domain := psl.Domain(v.RunOf(r.EntryRef).Host)
+		if domains[domain]++; domains[domain] > perDomain {
+			deferred = append(deferred, r)
+		} else {
+			first = append(first, r)
+		}
+	}
+	return append(first, deferred...)
 }
