@@ -228,7 +228,7 @@ func (a *App) findConfiguredServer(ctx context.Context, settings config.Config) 
 	if settings.Listen == "" {
 		return nil, false
 	}
-	c := &Client{HTTP: &http.Client{Transport: fetch.RefuseUpgrades(http.DefaultTransport), CheckRedirect: followOnlyReads}, Base: config.LocalURL(settings.Listen), silence: a.Timeout}
+	c := &Client{HTTP: &http.Client{Transport: fetch.DefaultHTTP1(), CheckRedirect: followOnlyReads}, Base: config.LocalURL(settings.Listen), silence: a.Timeout}
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	var status struct {
@@ -258,7 +258,7 @@ func (a *App) newRemoteClient() (*Client, error) {
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		return nil, exit.Usagef("--server %s: want an address such as http://127.0.0.1:8080", server)
 	}
-	return &Client{HTTP: &http.Client{Transport: fetch.RefuseUpgrades(http.DefaultTransport), CheckRedirect: followOnlyReads}, Base: strings.TrimSuffix(u.String(), "/"), silence: a.Timeout}, nil
+	return &Client{HTTP: &http.Client{Transport: fetch.DefaultHTTP1(), CheckRedirect: followOnlyReads}, Base: strings.TrimSuffix(u.String(), "/"), silence: a.Timeout}, nil
 }
 
 // followOnlyReads follows the redirects of reads, ten at most. A foreign server could redirect a

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"gazetteer/fetch"
@@ -80,11 +81,14 @@ func (l *Log) submittedSize() int64 {
 	return max(l.last.N, l.lockSize, l.lockSubmitted)
 }
 
+// witnessTransport is shared by all clients, so that they share its connections.
+var witnessTransport = sync.OnceValue(fetch.DefaultHTTP1)
+
 // newWitnessClient returns a client for requests to witnesses. It follows no redirect: a witness that
 // lies could send our request to an address that only this machine reaches, such as the operator's
 // listener.
 func newWitnessClient(timeout time.Duration) *http.Client {
-	return &http.Client{Timeout: timeout, Transport: fetch.RefuseUpgrades(http.DefaultTransport), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return &http.Client{Timeout: timeout, Transport: witnessTransport(), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
 // A prover proves that a tree contains an older one of the given size.

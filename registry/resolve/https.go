@@ -53,9 +53,8 @@ func NewHTTPS(o HTTPSOptions) (*HTTPS, error) {
 		DisableKeepAlives:      true,
 		DisableCompression:     true, // a small answer must not become a large one
 		MaxResponseHeaderBytes: 16 << 10,
-		ForceAttemptHTTP2:      true,
 	}
-	client := &http.Client{Transport: fetch.RefuseUpgrades(transport), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := &http.Client{Transport: fetch.HTTP1(transport), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	return &HTTPS{client: client, agent: o.UserAgent, timeout: o.Timeout}, nil
 }
 

@@ -487,3 +487,17 @@ func TestSwitchedProtocols(t *testing.T) {
 		t.Fatal("the request has no end")
 	}
 }
+
+// TestNoHTTP2 checks that hosts are asked in HTTP/1.1: frames of HTTP/2 could hold a request beyond its
+// time.
+func TestNoHTTP2(t *testing.T) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { io.WriteString(rw, r.Proto) }))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	defer server.Close()
+	w := &web{}
+	w.connect(t, server)
+	if page, err := w.https.Get(t.Context(), "https://example.com/", "*/*", 1000); err != nil || string(page.Body) != "HTTP/1.1" {
+		t.Errorf("%s %v", page.Body, err)
+	}
+}

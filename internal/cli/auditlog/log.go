@@ -144,7 +144,7 @@ func (s *logSource) openLog(ctx context.Context, a *verbs, args []string) error 
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		return exit.Usagef("%s: want the address of a log, such as https://registry.example/log", s.place)
 	}
-	s.files = tiles.Remote(&http.Client{Timeout: a.Timeout, Transport: fetch.RefuseUpgrades(http.DefaultTransport)}, s.place)
+	s.files = tiles.Remote(&http.Client{Timeout: a.Timeout, Transport: fetch.DefaultHTTP1()}, s.place)
 	return nil
 }
 
@@ -303,7 +303,7 @@ func (a *verbs) printHead(ctx context.Context, s *logSource, args []string) erro
 		return err
 	}
 	if base, remote := s.serverBase(); remote {
-		if _, err := a.CheckLog(ctx, &cli.Client{HTTP: &http.Client{Timeout: a.Timeout, Transport: fetch.RefuseUpgrades(http.DefaultTransport)}, Base: base}); err != nil {
+		if _, err := a.CheckLog(ctx, &cli.Client{HTTP: &http.Client{Timeout: a.Timeout, Transport: fetch.DefaultHTTP1()}, Base: base}); err != nil {
 			return err
 		}
 	}
