@@ -30,6 +30,8 @@ func TestVerbsOfNouns(t *testing.T) {
 		{"text", "Text somebody", "POST", "TEXT"},
 		{"rent_car", "Rents a car", "POST", "RENT"},
 		{"book_table", "", "POST", "BOOK"},
+		{"get_messages_send", "Send message by simple GET or POST", "GET", "SEND"},
+		{"get_order_status", "Order status", "GET", "RETRIEVE"},
 	} {
 		if got := Verb(c.name, c.sentence, c.method); got != c.want {
 			t.Errorf("%s, %q, %s: %q, want %q", c.name, c.sentence, c.method, got, c.want)

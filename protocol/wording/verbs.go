@@ -265,7 +265,7 @@ func VerbOfSummary(summary, httpMethod string) string {
 		return "" // a map of the city
 	}
 	reads := effect.Of(base)&(effect.Read|effect.Compute) != 0 && (ActionWords[base] || pureVerb(base))
-	if httpMethod == "get" && !determiners[next] && !readingVerbs[base] && !reads {
+	if httpMethod == "get" && !determiners[next] && !readingVerbs[base] && !reads && !pureVerb(base) {
 		return "" // order status, follow status
 	}
 	return base
