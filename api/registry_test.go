@@ -65,6 +65,7 @@ func (h *testServer) requestSigned(key ed25519.PrivateKey, keyID, method, path, 
 	if err != nil {
 		h.t.Fatal(err)
 	}
+	recordCode(false, method, path, response.StatusCode, text)
 	return bufferedResponse{response, text}
 }
 

@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"regexp"
 	"strings"
 	"sync"
@@ -56,7 +57,11 @@ import (
 
 func TestMain(m *testing.M) {
 	gin.SetMode(gin.ReleaseMode)
-	m.Run()
+	result := m.Run()
+	if result == 0 || *updateCodes {
+		result = checkCodes()
+	}
+	os.Exit(result)
 }
 
 // testServer is a real store, index and registry behind a real server on loopback.
@@ -463,6 +468,7 @@ func (h *testServer) requestAt(base, method, path string, body io.Reader, header
 	}
 	if response.StatusCode >= 400 {
 		checkNoLeak(h.t, method+" "+path, text)
+		recordCode(base == h.admin, method, path, response.StatusCode, text)
 	}
 	return bufferedResponse{response, text}
 }

@@ -106,6 +106,9 @@ func TestReferenceListsErrorCodes(t *testing.T) {
 	if !strings.Contains(update, "One of these is enough:") || !strings.Contains(update, `href="/docs#codes"`) {
 		t.Errorf("the page of an operation does not say which credentials and errors there are: %s", update)
 	}
+	if text := textOf(parse(t, update)); !strings.Contains(text, "Usual codes: ") || !strings.Contains(text, "no-agent (404)") {
+		t.Errorf("the page of an operation does not name its codes: %s", text)
+	}
 	if search := get(t, h, "/docs/search").Body.String(); strings.Contains(search, "One of these") {
 		t.Error("a public operation needs credentials")
 	}

@@ -100,6 +100,10 @@ func completeDescription(d *huma.OpenAPI) error {
 	if err != nil {
 		return err
 	}
+	codes, err := Codes()
+	if err != nil {
+		return err
+	}
 	// Huma describes its own error, which no route answers with.
 	for _, unused := range []string{"V2ErrorModel", "V2ErrorDetail"} {
 		delete(d.Components.Schemas.Map(), unused)
@@ -116,6 +120,7 @@ func completeDescription(d *huma.OpenAPI) error {
 					return err
 				}
 			}
+			addCodes(op, codes[op.OperationID])
 			if op.Description == "" {
 				op.Description = asSentence(op.Summary)
 			}

@@ -49,6 +49,7 @@ type group struct {
 
 // An operation is one operation of the API, ready to be shown.
 type operation struct {
+	Codes                           []route.ProblemKind // usual problems
 	ID, Method, Path, Summary, Text string
 	Group                           string
 	Parameters                      []parameter
@@ -160,6 +161,7 @@ func (p *Pages) newOperation(api *huma.OpenAPI, method, path string, op *huma.Op
 	}
 	if r := op.Responses["default"]; r != nil {
 		o.ProblemType, o.Refusal = describeErrors(r)
+		o.Codes = route.KindsOf(op)
 	}
 	for _, s := range op.Security {
 		for name := range s {
