@@ -303,7 +303,7 @@ func VerbOfWords(name, sentence, httpMethod string) (verb string, fromSentence b
 		return said, true
 	case HTTPVerbs[said] != nil:
 	case word == "delete" && class&effect.End == 0: // "Used to create and delete overviews"
-	case word == "get" && class&(effect.Read|effect.Compute) == 0:
+	case word == "get" && class&(effect.Read|effect.Compute) == 0 && !pureVerb(said):
 	default:
 		return said, true
 	}
