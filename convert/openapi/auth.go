@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"cmp"
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -53,6 +54,22 @@ func (b *aiBuilder) addAuth(root *protocol.Node) {
 	if others := len(b.schemeNames()) - 1; others > 0 {
 		b.notes.Add(auth, "the description knows other ways to authenticate as well; the draft has room for one")
 	}
+	if open := b.openOperations(); len(b.schemeNames()) > 0 && open > 0 {
+		b.notes.Add(auth, fmt.Sprintf("the description asks for no authentication at %d of %d operations; the draft has one way for all, so say in their descriptions that they are open", open, len(b.chosen)))
+	}
+}
+
+// openOperations counts the operations that can be called without authentication.
+func (b *aiBuilder) openOperations() int {
+	open := 0
+	for _, op := range b.chosen {
+		requirement := cmp.Or(op.node.Member("security"), b.api.root.Member("security"))
+		items := requirement.Elements()
+		if len(items) == 0 || slices.ContainsFunc(items, func(item *protocol.Node) bool { return len(tree.Members(item)) == 0 }) {
+			open++
+		}
+	}
+	return open
 }
 
 // schemeNames lists the required security schemes, without repetition.

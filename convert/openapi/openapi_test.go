@@ -229,7 +229,7 @@ func TestEndpointsOfDescriptions(t *testing.T) {
 			"UPDATE /dogs/{dog_id}: Updates a dog",
 			"UPLOAD /dogs/{dog_id}/photo: Uploads a photo of a dog",
 		},
-		"japanese.json": {"SHOW /予報/{parameter}: 地域の天気予報を取得する", "SEND /alerts: Sends an alert: 警報を通知する"},
+		"japanese.json": {"SHOW /予報/{parameter}: 地域の天気予報を取得する", "SEND /alerts: 警報を通知する"},
 	} {
 		out, err := ToAGIS(read(t, name), conversion.Options{})
 		if err != nil {
@@ -476,6 +476,30 @@ func TestAuthenticationIsNotDropped(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("security %q: auth is %s, want %s", security, got, want)
+		}
+	}
+}
+
+// TestOpenOperationsAreReviewed checks that the review says that operations are open that the one way to
+// authenticate seems to close.
+func TestOpenOperationsAreReviewed(t *testing.T) {
+	for security, want := range map[string]bool{
+		`"security": [{"key": []}]`:     false,
+		`"security": []`:                true,
+		`"security": [{"key": []}, {}]`: true,
+		`"deprecated": false`:           true,
+	} {
+		text := `{"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "components": {"securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}}},
+			"paths": {"/a": {"get": {"summary": "Get an a", ` + security + `}}, "/b": {"get": {"summary": "Get a b", "security": [{"key": []}]}}}}`
+		out, err := ToAIDiscovery([]byte(text), conversion.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := slices.ContainsFunc(out.Reviews, func(r conversion.Review) bool {
+			return strings.Contains(r.Message, "no authentication at 1 of 2 operations")
+		})
+		if got != want {
+			t.Errorf("%s: said %t, want %t", security, got, want)
 		}
 	}
 }

@@ -233,20 +233,30 @@ func (v *convertRun) writeOutput(text []byte) error {
 }
 
 // printReviews prints the places to review. Places that differ by the index in an array alone have one
-// line, which shows the first of them.
+// line, which shows the first of them. If their messages differ, the line says so.
 func (w Environment) printReviews(reviews []convert.Review) {
-	alike := map[string]int{}
+	alike, messages := map[string]int{}, map[string]map[string]bool{}
 	for _, r := range reviews {
-		alike[withoutIndexes(r.Pointer)]++
+		place := withoutIndexes(r.Pointer)
+		alike[place]++
+		if messages[place] == nil {
+			messages[place] = map[string]bool{}
+		}
+		messages[place][r.Message] = true
 	}
 	for _, r := range reviews {
-		where, count := cmp.Or(r.Pointer, "the document"), alike[withoutIndexes(r.Pointer)]
+		where, message, place := cmp.Or(r.Pointer, "the document"), r.Message, withoutIndexes(r.Pointer)
+		count := alike[place]
 		if count > 1 && r.Pointer != "" {
-			where += fmt.Sprintf(" and %d like it", count-1)
-			delete(alike, withoutIndexes(r.Pointer))
+			if len(messages[place]) == 1 {
+				where += fmt.Sprintf(" and %d like it", count-1)
+			} else {
+				message += fmt.Sprintf(" (and %d like it, for reasons of their own)", count-1)
+			}
+			delete(alike, place)
 		}
 		if count > 0 {
-			w.printError("REVIEW %s: %s", where, r.Message)
+			w.printError("REVIEW %s: %s", where, message)
 		}
 	}
 	if len(reviews) > 0 {

@@ -16,6 +16,7 @@ import (
 	"gazetteer/fetch"
 	"gazetteer/lint"
 	"gazetteer/lint/format"
+	"gazetteer/protocol/conversion"
 
 	"github.com/spf13/cobra"
 )
@@ -187,7 +188,7 @@ func (v *initRun) fromOpenAPI(ctx context.Context, f initFormat, host string) (b
 
 // serverOf returns the first public host that an OpenAPI description names, "" when there is none.
 func serverOf(text []byte) string {
-	root, _, err := lint.Tree(text)
+	root, err := conversion.ReadText(text)
 	if err != nil {
 		return ""
 	}

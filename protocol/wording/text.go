@@ -325,6 +325,35 @@ func mayBeEnglish(s string) bool {
 	return others*10 <= len(s)
 }
 
+// functionWords are words of English without content, as far as other languages do not have them.
+var functionWords = WordSet("the of for and with from by your this that is are or to")
+
+// isOtherLanguage reports whether a text is not English: by its letters, or because a dictionary of
+// English has at most two of five of its words.
+func isOtherLanguage(s string) bool {
+	if !mayBeEnglish(s) {
+		return true
+	}
+	words, known := 0, 0
+	for _, w := range strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) }) {
+		if w == strings.ToUpper(w) {
+			continue // an abbreviation
+		}
+		words++
+		w = strings.ToLower(w)
+		if functionWords[w] {
+			return false
+		}
+		for _, form := range []string{w, strings.TrimSuffix(w, "s")} {
+			if u := english.Lookup(form); u.VerbCount+u.NounCount+u.AdjectiveCount > 0 {
+				known++
+				break
+			}
+		}
+	}
+	return words >= 2 && 5*known <= 2*words
+}
+
 // MostFrequent returns the most frequent text of a list; of several, the first.
 func MostFrequent(texts []string) string {
 	count := map[string]int{}

@@ -16,6 +16,25 @@ func TestParticiple(t *testing.T) {
 	}
 }
 
+// TestIntentsInOtherLanguages checks that a summary in another language stays as it is, and that an
+// English one without an action does not.
+func TestIntentsInOtherLanguages(t *testing.T) {
+	for summary, want := range map[string]string{
+		"Ein Zimmer verbindlich buchen":            "Ein Zimmer verbindlich buchen",
+		"freie Zimmer für einen Zeitraum anzeigen": "Freie Zimmer für einen Zeitraum anzeigen",
+		"Die Zimmer anzeigen":                      "Die Zimmer anzeigen",
+		"Réserver une chambre":                     "Réserver une chambre",
+		"Ajouter un article au panier":             "Ajouter un article au panier",
+		"地域の天気予報を取得する":                             "地域の天気予報を取得する",
+		"Depth charts":                             "Lists things: Depth charts",
+		"FIGI mapping":                             "Lists things: FIGI mapping",
+	} {
+		if got, _ := IntentOf("LIST", summary, "Lists things"); got != want {
+			t.Errorf("%s: %q, want %q", summary, got, want)
+		}
+	}
+}
+
 // TestVerbsOfNouns checks that a word that is a noun as often as a verb is not a verb, unless the
 // sentence uses it as one.
 func TestVerbsOfNouns(t *testing.T) {

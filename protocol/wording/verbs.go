@@ -332,8 +332,8 @@ func DefaultVerb(httpMethod string, many bool) string {
 }
 
 // IntentOf turns a summary into the intent of an endpoint: one sentence in the third person.
-// generic is used when the summary cannot be, and precedes a summary that names no action. guessed
-// reports that more than the form of the verb was changed.
+// generic is used when the summary cannot be, and precedes a summary that names no action. A summary in
+// another language stays as it is. guessed reports that more than the form of the verb was changed.
 func IntentOf(verb, summary, generic string) (intent string, guessed bool) {
 	const most = 240
 	summary = Shorten(DropInstruction(FirstSentence(summary)), most)
@@ -345,11 +345,11 @@ func IntentOf(verb, summary, generic string) (intent string, guessed bool) {
 	if summary == "" || remarkOpenings[lower] {
 		return generic, true
 	}
+	if isOtherLanguage(summary) || verbOfForeignSummary(summary) != "" {
+		return Capitalize(summary), false
+	}
 	base := ""
 	switch {
-	case verbOfForeignSummary(summary) != "":
-		return Capitalize(summary), false
-	case !mayBeEnglish(summary):
 	case rest == "" && (HTTPVerbs[lower] != nil || clearVerb(lower)):
 		return generic, true
 	case rest == "":
