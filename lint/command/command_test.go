@@ -388,6 +388,7 @@ func TestUnreadableInput(t *testing.T) {
 	}{
 		{[]string{"convert", "--to", "mcp", "comma.json"}, "comma.json: line 1, column 264: this is not JSON: there is a comma before the closing bracket\nto repair it: gazlint validate --fix comma.json\n"},
 		{[]string{"diff", "ai.json", "comma.json"}, "comma.json: line 1, column 264: this is not JSON: there is a comma before the closing bracket\nto repair it: gazlint validate --fix comma.json\n"},
+		{[]string{"validate", "--write-baseline", "known.json", "ai.json"}, "known.json has 0 findings; --baseline known.json hides them\n"},
 		{[]string{"convert", "--to", "mcp", "merged.agis"}, "merged.agis: line 2, column 5: a merge key (<<) may not be used\n"},
 		{[]string{"convert", "--from", "openapi", "--to", "agis", "ai.json"}, "ai.json: this is an AI Discovery document; convert it from ai\n"},
 		{[]string{"validate", "--diff", "merged.agis"}, "merged.agis: it cannot be read, and nothing in it can be repaired automatically: line 2, column 5: a merge key (<<) may not be used\n\n"},

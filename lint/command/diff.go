@@ -167,9 +167,19 @@ func (d *diffRun) readSide(ctx context.Context, arg string) ([]diff.Input, error
 		side = append(side, diff.Input{Kind: kind, URL: url, Bytes: in.Text})
 	}
 	if len(side) == 0 {
-		return nil, inputErrorf("%s: no document could be read; for the reason run %s validate %s", arg, d.Program, arg)
+		return nil, inputErrorf("%s: no document could be read%s\nall findings: %s validate %s", arg, firstReason(inputs), d.Program, arg)
 	}
 	return side, nil
+}
+
+// firstReason returns why the first of some inputs was not fetched, after a colon.
+func firstReason(inputs []lint.Input) string {
+	for _, in := range inputs {
+		if in.Fetched != nil && in.Fetched.Detail != "" {
+			return ": " + format.Visible(in.Fetched.Detail)
+		}
+	}
+	return ""
 }
 
 func (d *diffRun) kindOf(in lint.Input) document.Kind {

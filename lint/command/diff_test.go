@@ -105,4 +105,10 @@ func TestDiffWithPublishedVersion(t *testing.T) {
 			t.Errorf("diff %v: want %q in\n%s%s", c.args, c.want, out, complaints)
 		}
 	}
+	nobody := answer(document.AI, "https://shop.example/.well-known/ai", fetch.DNSFailed, "")
+	nobody.Detail = "no address is known for the name"
+	_, _, complaints := run(t, "", stub{answers: []fetch.Answer{nobody}}, "diff", file, "shop.example")
+	if want := "shop.example: no document could be read: no address is known for the name\n"; !strings.Contains(complaints, want) {
+		t.Errorf("want %q in %s", want, complaints)
+	}
 }

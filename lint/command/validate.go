@@ -148,7 +148,7 @@ func (v *validateRun) writeResults(inputs []lint.Input, results []lint.Result) e
 		if err != nil {
 			return inputErrorf("write baseline: %v", err)
 		}
-		v.printError("%s: %s in it are hidden with --baseline %s", v.writeBaseline, format.Plural(b.Len(), "finding"), v.writeBaseline)
+		v.printError("%s has %s; --baseline %s hides them", v.writeBaseline, format.Plural(b.Len(), "finding"), v.writeBaseline)
 		return nil
 	}
 	reports := make([]format.Report, len(results))

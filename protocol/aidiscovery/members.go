@@ -3,6 +3,7 @@ package aidiscovery
 import (
 	"fmt"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -206,6 +207,9 @@ func (c *checker) readMeta(root *protocol.Node) {
 	}
 }
 
+// dateForm is the form of last_updated in the draft, which also accepts days that do not exist.
+var dateForm = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9]{2}:[0-9]{2}:[0-9]{2}Z)?$`)
+
 func (c *checker) lastUpdated(parent *protocol.Node) string {
 	n := parent.Member("last_updated")
 	if n == nil {
@@ -215,7 +219,10 @@ func (c *checker) lastUpdated(parent *protocol.Node) string {
 	if !ok {
 		what := "last_updated is " + describeKind(n.Kind) + ", not a string"
 		if n.Kind == protocol.String {
-			what = "last_updated " + protocol.Quote(n.Text) + " is not a date that exists"
+			what = "last_updated " + protocol.Quote(n.Text) + " is not a date in the form of the draft"
+			if dateForm.MatchString(n.Text) {
+				what = "last_updated " + protocol.Quote(n.Text) + " is not a date that exists"
+			}
 		}
 		c.Add("AI801", n, what, "write YYYY-MM-DD or YYYY-MM-DDThh:mm:ssZ")
 		return n.Str()
