@@ -48,6 +48,20 @@ func TestHow(t *testing.T) {
 	}
 }
 
+// TestForm checks that an operation whose document says that its parameters are sent as a form, in the
+// words of the conversion from OpenAPI, is called with a form.
+func TestForm(t *testing.T) {
+	contact := document.Operation{Call: document.Call{Protocol: "http", Method: "POST", URL: "https://inn.example/contact"}, Parameters: []document.Parameter{
+		{Name: "email", In: "body", Required: true, Description: "(format email, sent as application/x-www-form-urlencoded)"},
+		{Name: "message text", In: "body", Required: true, Sample: `"Rooms & breakfast?"`, Description: "(sent as application/x-www-form-urlencoded)"},
+	}}
+	line, ok := call.Of(contact, document.Service{}).Curl()
+	want := `curl --globoff --request POST 'https://inn.example/contact' --header 'Content-Type: application/x-www-form-urlencoded' --data-raw 'email={email}&message%20text=Rooms%20%26%20breakfast%3F'`
+	if !ok || line != want {
+		t.Errorf("got  %s\nwant %s", line, want)
+	}
+}
+
 // TestProgramsFitTheDocument checks that a program has the header for the credentials, values that the
 // document allows, and no parameter that is optional.
 func TestProgramsFitTheDocument(t *testing.T) {

@@ -59,7 +59,7 @@ func (h How) curlParts() (parts []string, ok bool) {
 type sampleRequest struct {
 	method, address string
 	headers         [][2]string
-	body            string // JSON, "" for none
+	body            string // JSON or a form, "" for none
 }
 
 // sampleRequest makes a request of what the document tells; false when it does not tell enough.
@@ -79,6 +79,7 @@ func (h How) sampleRequest() (sampleRequest, bool) {
 		r.headers = append(r.headers, [2]string{name, value})
 	}
 	var asked []string
+	var form []string
 	body := map[string]any{}
 	for _, p := range wantedParameters(h.Parameters) {
 		switch p.In {
@@ -90,6 +91,7 @@ func (h How) sampleRequest() (sampleRequest, bool) {
 			}
 		case "body":
 			body[p.Name] = sampleValue(p)
+			form = append(form, percentEncode(p.Name, "")+"="+sampleText(p))
 		}
 	}
 	if len(asked) > 0 {
@@ -101,6 +103,9 @@ func (h How) sampleRequest() (sampleRequest, bool) {
 	}
 	if h.MediaType != "" {
 		r.headers, r.body = append(r.headers, [2]string{"Content-Type", h.MediaType}), plainJSON(body)
+		if h.MediaType == FormType {
+			r.body = strings.Join(form, "&")
+		}
 	}
 	return r, true
 }

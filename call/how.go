@@ -78,7 +78,7 @@ func Of(o document.Operation, s document.Service) How {
 		case "":
 			nowhere = append(nowhere, p.Name)
 		case "body":
-			h.MediaType = "application/json"
+			h.MediaType = BodyType(o)
 		}
 		h.Parameters = append(h.Parameters, PlacedParameter{p.Name, in, p.Type, p.Required, p.Sample})
 	}
@@ -92,6 +92,21 @@ func Of(o document.Operation, s document.Service) How {
 		h.Missing = append(h.Missing, MissingPlaces+joinSome(nowhere))
 	}
 	return h
+}
+
+// FormType is the media type of the body of an HTML form.
+const FormType = "application/x-www-form-urlencoded"
+
+// BodyType returns the media type of the body of an operation. It is JSON unless an AI Discovery document
+// says of a parameter, in the words of the conversion from OpenAPI, that it is sent as a form: the draft
+// has no member for it.
+func BodyType(o document.Operation) string {
+	for _, p := range o.Parameters {
+		if o.Call.Protocol == "http" && p.In == "body" && strings.Contains(p.Description, "sent as "+FormType) {
+			return FormType
+		}
+	}
+	return "application/json"
 }
 
 // joinSome lists the first few names and the number of the others.

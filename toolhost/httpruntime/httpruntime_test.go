@@ -767,6 +767,27 @@ func TestRuntimesOfApprovedContracts(t *testing.T) {
 	}
 }
 
+// TestCallWithAForm checks that parameters are sent as a form if the document says so.
+func TestCallWithAForm(t *testing.T) {
+	pin := &toolhost.Pin{Operation: "contact", Copy: document.Operation{
+		Call: document.Call{Protocol: "http", Method: "POST", URL: "https://inn.example/contact"},
+		Parameters: []document.Parameter{
+			{Name: "email", In: "body", Description: "(sent as application/x-www-form-urlencoded)"}, {Name: "days", In: "body"},
+		},
+	}}
+	r, err := httpruntime.NewRequest(context.Background(), pin, json.RawMessage(`{"email": "a@b.example", "days": [1, 2]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := r.Header.Get("Content-Type")+" "+string(body), "application/x-www-form-urlencoded days=1&days=2&email=a%40b.example"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
 // An operation over AGTP is called over the HTTP binding of AGIS.
 func TestCallOverAGTP(t *testing.T) {
 	pin := &toolhost.Pin{Operation: "CANCEL /reservation/{id}", Namespace: "acme", Copy: document.Operation{

@@ -98,8 +98,17 @@ func NewRequest(ctx context.Context, pin *toolhost.Pin, parameters json.RawMessa
 	}
 	target.RawQuery = query.Encode()
 	var content io.Reader
+	mediaType := call.BodyType(pin.Copy)
 	if len(body) > 0 || method == http.MethodPost || method == http.MethodPut || method == http.MethodPatch {
-		content = bytes.NewReader(altar.AppendValue(nil, body))
+		text := altar.AppendValue(nil, body)
+		if mediaType == call.FormType {
+			form := url.Values{}
+			for name, value := range body {
+				addPlain(form, name, value)
+			}
+			text = []byte(form.Encode())
+		}
+		content = bytes.NewReader(text)
 	}
 	request, err := http.NewRequestWithContext(ctx, method, target.String(), content)
 	if err != nil {
@@ -107,7 +116,7 @@ func NewRequest(ctx context.Context, pin *toolhost.Pin, parameters json.RawMessa
 	}
 	request.Header.Set("Accept", "application/json")
 	if content != nil {
-		request.Header.Set("Content-Type", "application/json")
+		request.Header.Set("Content-Type", mediaType)
 	}
 	if overAGTP {
 		request.Header.Set(agishttp.MethodHeader, pin.Copy.Verb)
@@ -138,19 +147,24 @@ func splitParameters(pin *toolhost.Pin, method string, members map[string]any) (
 			body[name] = value
 			continue
 		}
-		list, many := value.([]any)
-		if !many {
-			list = []any{value}
-		}
-		for _, each := range list {
-			text, plain := plainText(each)
-			if !plain {
-				text = string(altar.AppendValue(nil, each))
-			}
-			query.Add(name, text)
-		}
+		addPlain(query, name, value)
 	}
 	return query, body
+}
+
+// addPlain adds a parameter to a query or a form: a list as several values, an object as JSON.
+func addPlain(values url.Values, name string, value any) {
+	list, many := value.([]any)
+	if !many {
+		list = []any{value}
+	}
+	for _, each := range list {
+		text, plain := plainText(each)
+		if !plain {
+			text = string(altar.AppendValue(nil, each))
+		}
+		values.Add(name, text)
+	}
 }
 
 // plainText writes a value for an address; false for what has no plain form.
