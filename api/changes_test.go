@@ -414,6 +414,45 @@ func checkJSONFeedRules(t *testing.T, text []byte) {
 	}
 }
 
+// TestFeedsWithFiltersAreFeedsOfTheirOwn checks that a reader can subscribe to several feeds of a server:
+// each has its id, its title and its page.
+func TestFeedsWithFiltersAreFeedsOfTheirOwn(t *testing.T) {
+	h := newTestServer(t, options{})
+	for target, want := range map[string][3]string{
+		"":                                       {"/api/v1/changes/atom", "Gazetteer: changes", "/changes"},
+		"?host=inn.example&severity=low&limit=5": {"/api/v1/changes/atom?host=inn.example&severity=low", "Gazetteer: changes of inn.example, severity low", "/changes?host=inn.example&severity=low"},
+	} {
+		var atom struct {
+			ID    string `xml:"id"`
+			Title string `xml:"title"`
+			Links []struct {
+				Rel  string `xml:"rel,attr"`
+				Href string `xml:"href,attr"`
+			} `xml:"link"`
+		}
+		if err := xml.Unmarshal(h.get("/api/v1/changes/atom"+target, 200).body, &atom); err != nil {
+			t.Fatal(err)
+		}
+		var page string
+		for _, l := range atom.Links {
+			if l.Rel == "alternate" {
+				page = l.Href
+			}
+		}
+		if !strings.HasSuffix(atom.ID, want[0]) || atom.Title != want[1] || !strings.HasSuffix(page, want[2]) {
+			t.Errorf("%q: Atom %q, %q, %q", target, atom.ID, atom.Title, page)
+		}
+		var feed struct {
+			Title string `json:"title"`
+			Page  string `json:"home_page_url"`
+		}
+		decodeInto(t, h.get("/api/v1/changes/feed.json"+target, 200), &feed)
+		if feed.Title != want[1] || !strings.HasSuffix(feed.Page, want[2]) {
+			t.Errorf("%q: JSON Feed %q, %q", target, feed.Title, feed.Page)
+		}
+	}
+}
+
 // TestSubscribersThatNeverRead has SUBSCRIBERS clients follow the changes (48 without it), half of
 // which never read: the others get every change.
 func TestSubscribersThatNeverRead(t *testing.T) {

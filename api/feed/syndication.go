@@ -6,6 +6,9 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"fmt"
+	"maps"
+	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,6 +46,8 @@ func (in *syndicationInput) Resolve(ctx huma.Context) []error {
 // syndication is a page of the feed for feed readers.
 type syndication struct {
 	base, self, next string // absolute addresses; next is "" on the last page
+	filters          string // as a query with "?", "" for none
+	title            string
 	updated          time.Time
 	changes          []Change
 }
@@ -66,8 +71,17 @@ func (a *Routes) readSyndication(ctx context.Context, in *syndicationInput, path
 		s.base = strings.TrimSuffix(a.publicURL, "/")
 	}
 	s.self = s.base + path
-	if query := route.Query(ctx); len(query) > 0 {
+	query := route.Query(ctx)
+	if len(query) > 0 {
 		s.self += "?" + query.Encode()
+	}
+	s.title = feedTitle
+	query = maps.Clone(query)
+	query.Del("before")
+	query.Del("limit")
+	if len(query) > 0 {
+		s.filters = "?" + query.Encode()
+		s.title += describeFilters(query)
 	}
 	if page.More {
 		s.next = s.base + changesAddress(ctx, path, "before", a.formatPosition(page.Next))
@@ -78,6 +92,21 @@ func (a *Routes) readSyndication(ctx context.Context, in *syndicationInput, path
 		}
 	}
 	return s, nil
+}
+
+// describeFilters ends the title of a feed with filters, so that several feeds of one server can be told
+// apart in a reader.
+func describeFilters(query url.Values) string {
+	text := ""
+	if hosts := query["host"]; len(hosts) > 0 {
+		text = " of " + strings.Join(hosts, ", ")
+	}
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		if name != "host" {
+			text += ", " + name + " " + strings.Join(query[name], ", ")
+		}
+	}
+	return text
 }
 
 // absoluteURL turns the path of a page into an address.
@@ -170,8 +199,8 @@ func (a *Routes) sendAtom(ctx context.Context, in *syndicationInput) (*route.Pag
 		return nil, err
 	}
 	feed := atomFeed{
-		ID: s.base + route.ChangesPath + "/atom", Title: feedTitle, Subtitle: feedSubtitle, Updated: s.updated.Format(time.RFC3339), Author: atomAuthor{"Gazetteer"},
-		Links: []atomLink{{"self", atomType, s.self}, {"alternate", "text/html", s.base + "/changes"}},
+		ID: s.base + route.ChangesPath + "/atom" + s.filters, Title: s.title, Subtitle: feedSubtitle, Updated: s.updated.Format(time.RFC3339), Author: atomAuthor{"Gazetteer"},
+		Links: []atomLink{{"self", atomType, s.self}, {"alternate", "text/html", s.base + "/changes" + s.filters}},
 	}
 	if s.next != "" {
 		feed.Links = append(feed.Links, atomLink{"next", atomType, s.next})
@@ -237,7 +266,7 @@ func (a *Routes) sendJSONFeed(ctx context.Context, in *syndicationInput) (*route
 		return nil, err
 	}
 	feed := jsonFeed{
-		Version: "https://jsonfeed.org/version/1.1", Title: feedTitle, HomePage: s.base + "/changes", FeedURL: s.self, NextURL: s.next,
+		Version: "https://jsonfeed.org/version/1.1", Title: s.title, HomePage: s.base + "/changes" + s.filters, FeedURL: s.self, NextURL: s.next,
 		Description: feedSubtitle, Language: "en", Authors: []jsonFeedAuthor{{"Gazetteer"}}, Items: []jsonFeedItem{},
 	}
 	for _, c := range s.changes {
