@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -946,5 +947,66 @@ func TestMCPFromTypeScript(t *testing.T) {
 	}
 	if r := seen.Results[4]; !strings.Contains(r.Error, "no_such_tool") {
 		t.Errorf("an unknown tool: %+v", r)
+	}
+}
+
+// TestMCPAcceptsOtherForms calls tools with arguments in the forms in which models write them.
+func TestMCPAcceptsOtherForms(t *testing.T) {
+	h := newTestServer(t, options{handlers: withMCP})
+	h.publishSamples()
+	session := connectMCP(t, h)
+	for _, c := range []struct {
+		tool      string
+		arguments map[string]any
+	}{
+		{"search_operations", map[string]any{"query": []string{"book", "table"}}},
+		{"search_operations", map[string]any{"query": "book a table", "within_tokens": json.RawMessage("300.0")}},
+		{"find_agents", map[string]any{"query": "book a table", "require": []string{"key", "domain"}}},
+		{"validate_document", map[string]any{"text": map[string]any{"aiendpoint": "1.0"}}},
+	} {
+		callTool(t, session, c.tool, c.arguments, false)
+	}
+	if v := callTool(t, session, "resolve_name", map[string]any{"handle": "x"}, true); !strings.HasSuffix(v["detail"].(string), "did you mean name?") {
+		t.Errorf("a handle: %v", v)
+	}
+	if v := callTool(t, session, "resolve_name", map[string]any{"name": "air-7g3k-m9jq-x2pt"}, true); !strings.Contains(v["help"].(string), "uppercase") {
+		t.Errorf("an AIR ID in lowercase: %v", v)
+	}
+	if v := callTool(t, session, "list_changes", map[string]any{"agent": "nobody_here"}, true); v["code"] != "no-agent" {
+		t.Errorf("the changes of an unknown handle: %v", v)
+	}
+	if r := h.request("POST", "/mcp/", "{}"); r.StatusCode != http.StatusNotFound || !strings.Contains(string(r.body), "did you mean /mcp?") {
+		t.Errorf("/mcp/: %s %s", r.Status, r.body)
+	}
+}
+
+// TestMCPMarksFarOperations checks that a result marks the operations that probably do not fit, as the API
+// does.
+func TestMCPMarksFarOperations(t *testing.T) {
+	h := newTestServer(t, options{handlers: withMCP})
+	h.publishSamples()
+	session := connectMCP(t, h)
+	marked := 0
+	for _, asked := range []string{"book a table", "buy a ticket for the bus", "order flowers for my mother", "send money to my brother", "find a doctor"} {
+		var page struct {
+			Hits []struct {
+				Host string
+				Far  bool
+			}
+		}
+		decodeInto(t, h.request("GET", "/api/v1/search?limit=5&q="+url.QueryEscape(asked), ""), &page)
+		found := callTool(t, session, "search_operations", map[string]any{"query": asked}, false)
+		for i, hit := range page.Hits {
+			far, _ := found["operations"].([]any)[i].(map[string]any)["far"].(bool)
+			if far != hit.Far {
+				t.Errorf("%q: operation %d of %s is far: %t, the API says %t", asked, i, hit.Host, far, hit.Far)
+			}
+			if far {
+				marked++
+			}
+		}
+	}
+	if marked == 0 {
+		t.Error("no operation is far")
 	}
 }

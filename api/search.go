@@ -115,7 +115,7 @@ func WithPageSlot(ctx context.Context, slot *PageSlot) context.Context {
 
 // PageState has the members of a page of a search beside its results.
 type PageState struct {
-	Total int    `json:"total" doc:"operations that match, on this page or not"`
+	Total int    `json:"total" doc:"operations that match, on this page or not; a search by words lists at most three of one service"`
 	More  bool   `json:"more" doc:"there is a next page; a search by words shows at most three operations of a service"`
 	Seq   uint64 `json:"seq" doc:"the sequence of the store that the answer is based on"`
 	// Behind and Moved report the age of the answer.

@@ -282,7 +282,7 @@ func keyNames(key ed25519.PublicKey) []string {
 func (r *Registry) selectSignature(m httpsig.Message, names []string) (httpsig.Signature, error) {
 	if authority := httpsig.NormalAuthority(m.Authority, m.Scheme); !slices.Contains(r.authorities, authority) {
 		return httpsig.Signature{}, &Refusal{Kind: ErrUnauthorized, Code: "signature-host", Message: "the request was signed for another host",
-			Expected: strings.Join(r.authorities, " or "), Got: protocol.ClipBytes(authority, MaxQuoted), Help: "send it to the host in the registry's own URLs"}
+			Expected: strings.Join(r.authorities, " or "), Got: protocol.ClipBytes(authority, MaxQuoted), Help: "use " + r.authorities[0] + " as the host of the address, as the registry's own URLs do"}
 	}
 	all, err := httpsig.Read(m)
 	if err != nil {

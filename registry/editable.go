@@ -11,13 +11,13 @@ import (
 // there, and the bodies of the API, their description, the command line and the claims of an agent
 // follow.
 type Editable struct {
-	Capabilities           []string `json:"capabilities,omitempty"`
-	SecurityCertifications []string `json:"security_certifications,omitempty"`
-	OpenSource             bool     `json:"open_source,omitempty"`
-	CodeRepository         string   `json:"code_repository,omitempty"`
-	DocumentationURL       string   `json:"documentation_url,omitempty"`
+	Capabilities           []string `json:"capabilities,omitempty" doc:"what it can do, such as BOOK"`
+	SecurityCertifications []string `json:"security_certifications,omitempty" doc:"security certifications that it claims"`
+	OpenSource             bool     `json:"open_source,omitempty" doc:"true if its code is open source"`
+	CodeRepository         string   `json:"code_repository,omitempty" doc:"the https address of its code"`
+	DocumentationURL       string   `json:"documentation_url,omitempty" doc:"the https address of its documentation"`
 	// ServiceEndpoints is replaced as a whole; an empty list clears it.
-	ServiceEndpoints []ServiceEndpoint `json:"service_endpoints,omitempty"`
+	ServiceEndpoints []ServiceEndpoint `json:"service_endpoints,omitempty" doc:"its addresses, replaced as a whole: {\"type\": \"A2AInbox\", \"serviceEndpoint\": \"https://…\"}"`
 }
 
 // An EditableMember is a row of [EditableMembers].

@@ -85,7 +85,7 @@ func TestHelpNamesEveryKey(t *testing.T) {
 
 // guessedAddresses are addresses that people and programs try, with the page that they lead to.
 var guessedAddresses = map[string]string{
-	"/help": "/help/search", "/api": "/docs", "/schemas": "/docs/schema", "/register": "/agents#register", "/agents/register": "/agents#register", "/search": "/", "/favicon.ico": "/static/favicon-",
+	"/help": "/help/search", "/api": "/docs", "/api/v1": "/docs", "/schemas": "/docs/schema", "/register": "/agents#register", "/agents/register": "/agents#register", "/search": "/", "/favicon.ico": "/static/favicon-",
 }
 
 // TestGuessedAddresses checks that the addresses that people and programs try lead to a page.

@@ -175,6 +175,7 @@ func (p *Pages) Mount(e *gin.Engine) {
 		"/favicon.ico":                         p.RedirectToIcon,
 		"/help":                                redirectTo("/help/search"),
 		"/api":                                 redirectTo("/docs"),
+		"/api/v1":                              redirectTo("/docs"),
 		"/schemas":                             redirectTo("/docs/schema"),
 		"/search": func(c *gin.Context) {
 			c.Redirect(http.StatusFound, (&url.URL{Path: "/", RawQuery: c.Request.URL.RawQuery}).String())

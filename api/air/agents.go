@@ -55,9 +55,9 @@ type RegistrationBody struct {
 	Name        string `json:"name" doc:"of the agent"`
 	PublicKey   string `json:"public_key,omitempty" doc:"Ed25519, 32 bytes in base64url; needed unless creator_did is a did:key"`
 	CreatorDID  string `json:"creator_did,omitempty" doc:"the DID of the agent's creator; by default the agent's own DID is minted"`
-	CreatorName string `json:"creator_name,omitempty"`
-	CreatorType string `json:"creator_type,omitempty"`
-	Description string `json:"description,omitempty"`
+	CreatorName string `json:"creator_name,omitempty" doc:"who is responsible for the agent"`
+	CreatorType string `json:"creator_type,omitempty" doc:"individual, the default, or organization"`
+	Description string `json:"description,omitempty" doc:"what the agent does"`
 	registry.Editable
 	RecoveryCommitment string     `json:"recovery_commitment,omitempty" doc:"sha-256: and base64url of the SHA-256 of the recovery key's public part"`
 	NoSecret           bool       `json:"no_secret,omitempty" doc:"true to get no secret: every write is signed; the key must be proved"`
@@ -74,7 +74,7 @@ type ProofBody struct {
 // [airjson.ReadUpdate] reads it.
 type UpdateBody struct {
 	Username    *string `json:"username,omitempty" doc:"a handle to claim; null gives it back"`
-	Description string  `json:"description,omitempty"`
+	Description string  `json:"description,omitempty" doc:"what the agent does"`
 	registry.Editable
 	RecoveryCommitment string `json:"recovery_commitment,omitempty" doc:"for an agent that has none yet"`
 	MovedTo            string `json:"moved_to,omitempty" doc:"the DID under which the agent continues elsewhere; an empty text withdraws it; the request must be signed"`

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -198,6 +199,7 @@ func badArgument(detail string, schema *jsonschema.Schema) error {
 var otherNames = map[string]string{
 	"limit": tokensArgument, "max_results": tokensArgument, "max_tokens": tokensArgument, "top_k": tokensArgument, "count": tokensArgument,
 	"q": "query", "intent": "query", "search": "query", "words": "query", "service": "host", "domain": "host", "namespace": "ns", "format": "as", "document": "text",
+	"handle": "name", "did": "name", "id": "name", "air_id": "name",
 }
 
 // unknownArgument is the error for an argument that a tool does not have, with those that were
@@ -235,11 +237,12 @@ func badValue(name, want string, member *jsonschema.Schema) error {
 }
 
 // convertArgument returns a value as the schema of its argument has it. Models write one value without
-// the list around it, and lists, numbers and truth values as texts; all of these are clear.
+// the list around it, lists, numbers and truth values as texts, and the other way round; all of these
+// are clear.
 func convertArgument(member *jsonschema.Schema, value json.RawMessage) json.RawMessage {
 	var text string
 	if json.Unmarshal(value, &text) != nil {
-		return value
+		return convertValue(member, value)
 	}
 	inside := json.RawMessage(text)
 	switch {
@@ -252,6 +255,30 @@ func convertArgument(member *jsonschema.Schema, value json.RawMessage) json.RawM
 		return inside
 	}
 	return value
+}
+
+// convertValue is [convertArgument] for a value that is no text: an integer may have a fraction of zero,
+// and where a text is wanted, a list of texts stands for them with commas between, and an object for its
+// JSON.
+func convertValue(member *jsonschema.Schema, value json.RawMessage) json.RawMessage {
+	var number float64
+	var list []string
+	text := string(value)
+	switch {
+	case member.Type == "integer" && json.Unmarshal(value, &number) == nil && number == math.Trunc(number) && math.Abs(number) < 1<<53:
+		return strconv.AppendInt(nil, int64(number), 10)
+	case member.Type != "string":
+		return value
+	case json.Unmarshal(value, &list) == nil && list != nil:
+		text = strings.Join(list, ", ")
+	case !strings.HasPrefix(text, "{"):
+		return value
+	}
+	quoted, err := json.Marshal(text)
+	if err != nil { // a text can always be written
+		return value
+	}
+	return quoted
 }
 
 // typeOfMember returns the type of a member of an input, in words and as a value to decode into.

@@ -33,6 +33,7 @@ type operation struct {
 	Effect   string        `json:"effect,omitempty"`
 	Fetched  string        `json:"fetched,omitempty"`
 	Stale    bool          `json:"stale,omitempty"`
+	Far      bool          `json:"far,omitempty"`      // probably does not fit the request
 	Findings string        `json:"findings,omitempty"` // worst severity, from warning on
 	Caution  bool          `json:"caution,omitempty"`  // a text of the service speaks to a model
 	Relation string        `json:"relation,omitempty"` // of the host to a namespace
@@ -75,7 +76,7 @@ func (t tools) newOperation(h answer.Hit) operation {
 			t.shaped.Put(key, o, 2*len(key)+len(o.Effect)+len(o.Texts.Service)+len(o.Texts.Does)+len(o.Texts.Call)+len(o.Texts.Takes)+300)
 		}
 	}
-	o.Fetched, o.Stale = h.FetchedAt.UTC().Format(time.DateOnly), h.Freshness.Stale
+	o.Fetched, o.Stale, o.Far = h.FetchedAt.UTC().Format(time.DateOnly), h.Freshness.Stale, h.Far
 	if h.Findings == "warning" || h.Findings == "error" {
 		o.Findings = h.Findings
 	}
@@ -332,10 +333,10 @@ func (t tools) resolveName(ctx context.Context, from http.Header, in resolveInpu
 	var v answer.Resolution
 	if _, err := t.sendRequest(ctx, Request{Method: http.MethodGet, Path: "/api/v1/resolve?" + url.Values{"name": {in.Name}}.Encode(), From: from}, &v); err != nil {
 		if problem := (*toolError)(nil); errors.As(err, &problem) {
-			switch problem.Code {
-			case "no-agent":
+			switch {
+			case problem.Code == "no-agent" && !strings.Contains(problem.Detail, "is not an AIR ID"):
 				problem.Help = "check the characters; a verb is named with its namespace, as in taxi.BOOK; search_operations and find_agents search by words"
-			case "no-name":
+			case problem.Code == "no-name":
 				problem.Help = "a name is NAMESPACE.VERB, as in taxi.BOOK; show_service shows a host, search_operations searches by words"
 			}
 		}
@@ -562,6 +563,9 @@ type changeText struct {
 
 func (t tools) listChanges(ctx context.Context, from http.Header, in changesInput) (any, error) {
 	const changeTokens = 75
+	if err := t.findAirIDs(ctx, from, in.Agent); err != nil {
+		return nil, err
+	}
 	tokens := tokenLimit(in.WithinTokens)
 	limit := min(max(tokens/changeTokens, 1), answer.MaxLimit)
 	read := func(limit int) (changePage, error) {
@@ -600,6 +604,21 @@ func (t tools) listChanges(ctx context.Context, from http.Header, in changesInpu
 		return page, err
 	}
 	return read(max(fit, 1)) // its next goes on behind the last one that is shown
+}
+
+// findAirIDs replaces the handles among the names of agents by AIR IDs, which the feed has.
+func (t tools) findAirIDs(ctx context.Context, from http.Header, names []string) error {
+	for i, name := range names {
+		if strings.ContainsAny(name, "-:") { // an AIR ID or a DID; handles have neither sign
+			continue
+		}
+		var v answer.Resolution
+		if _, err := t.sendRequest(ctx, Request{Method: http.MethodGet, Path: "/api/v1/resolve?" + url.Values{"name": {name}}.Encode(), From: from}, &v); err != nil {
+			return err
+		}
+		names[i] = v.AirID
+	}
+	return nil
 }
 
 // setText sets a parameter unless it is empty.

@@ -31,12 +31,24 @@ func (a *Mux) answerNoRoute(c *gin.Context) {
 		return
 	}
 	help := "the routes are listed in /openapi.json"
-	if address := nearRoute(c.Request.URL); address != "" {
+	if address := a.withoutSlash(c.Request.URL.Path); address != "" {
+		help = "did you mean " + address + "? " + help
+	} else if address := nearRoute(c.Request.URL); address != "" {
 		help = "did you mean " + address + "? " + help
 	} else if question := nearest.Question(c.Request.URL.EscapedPath(), append(slices.Sorted(maps.Keys(a.Fixed)), fillRoutes(c.Request.URL)...)); question != "" {
 		help = question + " " + help
 	}
 	a.sendError(c, NewProblem(problemNoRoute, "nothing is served at this address", help))
+}
+
+// withoutSlash returns a path without the slash at its end if that is the path of a route, "" otherwise.
+// Pages add routes after the API, so that Fixed does not have them all.
+func (a *Mux) withoutSlash(path string) string {
+	short := strings.TrimSuffix(path, "/")
+	if short == path || short == "" || !slices.ContainsFunc(a.Public.Routes(), func(r gin.RouteInfo) bool { return r.Path == short }) {
+		return ""
+	}
+	return short
 }
 
 // absentPart returns the part of a server that serves a path, and the key that enables it, if this server

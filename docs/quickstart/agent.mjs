@@ -79,5 +79,5 @@ console.log("sent", sent.envelope_id, sent.status);
 // 4. Read the answer, which arrives at once or within 25 seconds, and acknowledge it: the relay then
 // deletes it. A real agent first verifies its signature under the key in the sender's DID document.
 const { envelopes } = await signed("GET", `${inbox}/pull?wait=25`);
-for (const { body } of envelopes) console.log("received", body.type, JSON.stringify(body.price ?? ""), body.description ?? "");
+for (const { body } of envelopes) console.log("received", body.type, JSON.stringify(body.price ?? ""), body.description ?? body.reason ?? "");
 if (envelopes.length > 0) await signed("POST", `${inbox}/ack`, { envelope_ids: envelopes.map(({ id }) => id) });

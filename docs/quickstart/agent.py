@@ -112,6 +112,6 @@ print("sent", sent["envelope_id"], sent["status"])
 envelopes = signed("GET", f"{inbox}/pull?wait=25")["envelopes"]
 for answer in envelopes:
     body = answer["body"]
-    print("received", body["type"], canonical(body.get("price", "")), body.get("description", ""))
+    print("received", body["type"], canonical(body.get("price", "")), body.get("description") or body.get("reason", ""))
 if envelopes:
     signed("POST", f"{inbox}/ack", {"envelope_ids": [answer["id"] for answer in envelopes]})

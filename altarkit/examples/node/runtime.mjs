@@ -5,8 +5,12 @@
 //
 // JSON.parse rounds integers beyond 2^53; a tool that needs all digits reads the text itself.
 const [url, runtimeId] = process.argv.slice(2);
-if (!runtimeId || typeof WebSocket === "undefined" || Number.parseInt(process.versions.node) < 22) {
-  console.error("usage, with Node 22 or later: ALTAR_TOKEN=… node runtime.mjs ws://HOST/altar/v1/runtimes RUNTIME-ID");
+if (typeof WebSocket === "undefined" || Number.parseInt(process.versions.node) < 22) {
+  console.error(`this program needs Node 22 or later, and this is Node ${process.versions.node}`);
+  process.exit(2);
+}
+if (!runtimeId) {
+  console.error("usage: ALTAR_TOKEN=… node runtime.mjs ws://HOST/altar/v1/runtimes RUNTIME-ID");
   process.exit(2);
 }
 const socket = new WebSocket(url, { headers: { Authorization: `Bearer ${process.env.ALTAR_TOKEN}` } });

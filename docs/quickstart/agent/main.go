@@ -72,14 +72,14 @@ func main() {
 		Envelopes []struct {
 			ID   string
 			Body struct {
-				Type, Description string
-				Price             json.RawMessage
+				Type, Description, Reason string
+				Price                     json.RawMessage
 			}
 		}
 	}
 	me.signed("GET", inbox+"/pull?wait=25", nil, &mail)
 	for _, envelope := range mail.Envelopes {
-		fmt.Println("received", envelope.Body.Type, string(envelope.Body.Price), envelope.Body.Description)
+		fmt.Println("received", envelope.Body.Type, string(envelope.Body.Price), envelope.Body.Description+envelope.Body.Reason)
 		me.signed("POST", inbox+"/ack", encode(map[string]any{"envelope_ids": []string{envelope.ID}}), nil)
 	}
 }

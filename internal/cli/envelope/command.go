@@ -37,7 +37,7 @@ func (e *verbs) envelopeCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "envelope",
 		Short: "Check, sign, seal and open A2A envelopes in files",
-		Long: `An envelope of A2A draft-1 is a JSON object that its sender signs. These verbs work
+		Long: `An envelope of A2A draft-1 is a JSON object that its sender signs. These commands work
 on envelopes in files, "-" for the standard input, and make no request.
 
   gazetteer envelope check mail.json               each rule, in both profiles

@@ -115,7 +115,7 @@ func (a *verbs) showChanges(ctx context.Context, c *cli.Client, f changeFlags) e
 		fmt.Fprintln(a.Out, cli.NewStyle(a.Out).Dim("every change of an entry: --long"))
 	}
 	if f.follow {
-		return a.followChanges(ctx, c, f, list.Next)
+		return a.followChanges(ctx, c, f, list.Next, followPause)
 	}
 	if len(list.Changes) == 0 {
 		if err := a.checkHostsKnown(ctx, c, f.hosts); err != nil {
@@ -213,35 +213,47 @@ func describeDetail(c changefeed.Change) string {
 // followPause is the wait before a reconnection after a broken stream.
 const followPause = 3 * time.Second
 
-// followChanges prints the changes after a position until ctx ends.
-func (a *verbs) followChanges(ctx context.Context, c *cli.Client, f changeFlags, place string) error {
+// followChanges prints the changes after a position until ctx ends. A server that answered before and does
+// not answer now, as one that restarts, is asked again after each pause.
+func (a *verbs) followChanges(ctx context.Context, c *cli.Client, f changeFlags, place string, pause time.Duration) error {
+	answered, silent := false, false
 	for {
-		err := a.readStream(ctx, c, f, &place)
+		response, err := openStream(ctx, c, f, place)
+		if err == nil {
+			answered, silent = true, false
+			err = a.readStream(c, response, f, &place)
+		} else if failed, ok := errors.AsType[*exit.Error](err); ok && answered && failed.Code == exit.Network && ctx.Err() == nil {
+			if !silent {
+				fmt.Fprintf(a.Err, "%v; trying again every %s\n", err, pause)
+			}
+			silent, err = true, nil
+		}
 		if ctx.Err() != nil {
 			return nil // interrupted: the only normal end
 		}
 		if err != nil {
 			return err
 		}
-		if wait.For(ctx, followPause) != nil {
+		if wait.For(ctx, pause) != nil {
 			return nil
 		}
 	}
 }
 
-// readStream prints the events of one stream, and records the position of each. It returns nil when
-// the stream ends, and an error when the server refuses to continue.
-func (a *verbs) readStream(ctx context.Context, c *cli.Client, f changeFlags, place *string) error {
+// openStream asks for the changes after a position.
+func openStream(ctx context.Context, c *cli.Client, f changeFlags, place string) (*http.Response, error) {
 	query := f.queryValues()
-	query.Set("since", *place)
+	query.Set("since", place)
 	request, err := c.NewRequest(ctx, http.MethodGet, "/api/v1/changes/stream?"+query.Encode(), nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	response, err := c.Send(request)
-	if err != nil {
-		return err
-	}
+	return c.Send(request)
+}
+
+// readStream prints the events of one stream, and records the position of each. It returns nil when
+// the stream ends, and an error for a change that it cannot read.
+func (a *verbs) readStream(c *cli.Client, response *http.Response, f changeFlags, place *string) error {
 	defer response.Body.Close()
 	lines := bufio.NewScanner(response.Body)
 	lines.Buffer(nil, 1<<20)

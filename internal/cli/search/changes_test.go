@@ -61,3 +61,32 @@ func TestLongChangesListEverything(t *testing.T) {
 		}
 	}
 }
+
+// TestFollowingSurvivesRestart checks that changes --follow goes on after a server that did not answer for a
+// while, as during a restart, and says so once.
+func TestFollowingSurvivesRestart(t *testing.T) {
+	streams := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch streams++; streams {
+		case 1, 4:
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprintf(w, "id: %d\ndata: {\"severity\":\"low\",\"title\":\"change %d\"}\n\n", streams, streams)
+		case 5:
+			w.WriteHeader(http.StatusGone)
+		default:
+			panic(http.ErrAbortHandler) // the connection ends without an answer
+		}
+	}))
+	defer server.Close()
+	var out, errs strings.Builder
+	app := &cli.App{Streams: cli.Streams{Out: &out, Err: &errs}, Server: server.URL, Timeout: time.Minute}
+	err := app.WithServer(t.Context(), cli.Read, func(c *cli.Client) error {
+		return (&verbs{app}).followChanges(t.Context(), c, changeFlags{}, "0", time.Millisecond)
+	})
+	if err == nil || !strings.Contains(out.String(), "change 1") || !strings.Contains(out.String(), "change 4") {
+		t.Errorf("%v after\n%s", err, out.String())
+	}
+	if n := strings.Count(errs.String(), "trying again every"); n != 1 {
+		t.Errorf("%d lines about the pause, want 1:\n%s", n, errs.String())
+	}
+}
