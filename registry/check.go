@@ -155,12 +155,20 @@ func (r *Registry) checkCreator(creator string) error {
 	if err != nil {
 		return FieldError("creator_did", prefix, err)
 	}
-	if web.SameHost(r.host) {
+	if r.isOwnHost(web) {
 		// Its author could claim to be the owner of another agent.
 		return &Error{Field: "creator_did", Code: "reserved", Message: prefix + "DIDs of this registry are given out by it",
 			Help: "leave creator_did out: the agent's own DID is then its creator"}
 	}
 	return nil
+}
+
+// isOwnHost reports whether a DID lies on the host of this registry. The port 443 is the same as none.
+func (r *Registry) isOwnHost(web did.Web) bool {
+	if web.Port == 443 {
+		web.Port = 0
+	}
+	return web.SameHost(r.host)
 }
 
 func checkList(field string, items []string, most int) ([]string, error) {

@@ -28,7 +28,7 @@ func (r *Registry) checkMovedTo(text string) (string, error) {
 	if err != nil {
 		return "", FieldError("moved_to", "Invalid moved_to: ", err)
 	}
-	if web.SameHost(r.host) {
+	if r.isOwnHost(web) {
 		return "", &Error{Field: "moved_to", Code: "value", Message: "moved_to is a DID of this registry", Help: "merge the agents instead: gazetteer agent merge"}
 	}
 	return web.String(), nil
