@@ -209,6 +209,9 @@ func TestNamesThatReadLikeIdentifiers(t *testing.T) {
 			t.Errorf("the name %q: %s %s", name, r.Status, r.body)
 		}
 	}
+	if r := h.request("POST", "/api/v1/agents/register", `{"name": "N", "creator_name": "\u0410IR`+body+`", "public_key": "`+publicKey(keyFromSeed(2))+`"}`, "Content-Type", jsonType); r.StatusCode != http.StatusBadRequest || !strings.Contains(string(r.body), "name-identifier") {
+		t.Errorf("the name of a creator: %s %s", r.Status, r.body)
+	}
 	for i, name := range []string{"Air France", "AIR-2000 booker", "Did: a diary", "alice@example", "air-conditioning",
 		"Air taxi ride book", "Repair-shop-fast-food", "\u0410\u044d\u0440\u043e\u0444\u043b\u043e\u0442", "Air Berlin 4 you 2", "Did: it", "Flight 2000 (Air Malta)", "\u822a\u7a7a\u5238 2000"} {
 		if r := h.request("POST", "/api/v1/agents/register", string(encodeJSON(t, map[string]string{"name": name, "public_key": publicKey(keyFromSeed(10 + i))})), "Content-Type", jsonType); r.StatusCode != http.StatusCreated {

@@ -41,14 +41,26 @@ func FieldError(field, prefix string, err error) error {
 func CheckName(text string) (string, error) {
 	name, err := ValidateText("name", text, maxName, OneLine)
 	if err == nil && readsLikeIdentifier(name) {
-		return "", &Error{Field: "name", Code: "name-identifier", Message: "Field 'name' reads like a DID, an AIR ID or a handle",
-			Help: "name the agent in words: its identifiers are shown beside its name"}
+		return "", identifierError("name", "name the agent in words: its identifiers are shown beside its name")
 	}
 	if err == nil && name == "" {
 		return "", &Error{Field: "name", Code: "required", Message: "Field 'name' is required",
 			Help: "give the agent a name of 1 to " + strconv.Itoa(maxName) + " characters"}
 	}
 	return name, err
+}
+
+// checkCreatorName returns the normal form of the name of a creator, which nobody has proved.
+func checkCreatorName(text string) (string, error) {
+	name, err := ValidateText("creator_name", text, MaxCreatorName, OneLine)
+	if err == nil && readsLikeIdentifier(name) {
+		return "", identifierError("creator_name", "name the creator in words; creator_did is for a DID")
+	}
+	return name, err
+}
+
+func identifierError(field, help string) error {
+	return &Error{Field: field, Code: "name-identifier", Message: "Field '" + field + "' reads like a DID, an AIR ID or a handle", Help: help}
 }
 
 // Control characters that a text may contain.

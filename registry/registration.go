@@ -101,7 +101,7 @@ func (r *Registry) NewAgent(reg Registration) (Agent, error) {
 	if a.CreatorDID == "" {
 		a.CreatorDID = r.DID(airID)
 	}
-	if a.CreatorName, err = ValidateText("creator_name", reg.CreatorName, MaxCreatorName, OneLine); err != nil {
+	if a.CreatorName, err = checkCreatorName(reg.CreatorName); err != nil {
 		return Agent{}, err
 	}
 	if a.CreatorType, err = checkCreatorType(reg.CreatorType); err != nil {
