@@ -150,17 +150,17 @@ func TestActionRuns(t *testing.T) {
 	if code, out := run("Install gazlint", nil); code != 0 {
 		t.Fatalf("install: %d\n%s", code, out)
 	}
-	if code, out := run("Judge", map[string]string{"files": "good.json\n"}); code != 0 {
+	if code, out := run("Check", map[string]string{"files": "good.json\n"}); code != 0 {
 		t.Errorf("a good document: %d\n%s", code, out)
 	}
-	code, out := run("Judge", map[string]string{"files": "good.json\n\na bad one.json\n"})
+	code, out := run("Check", map[string]string{"files": "good.json\n\na bad one.json\n"})
 	if code != 1 || !strings.Contains(out, "::error file=a bad one.json,line=1") {
 		t.Errorf("a bad document: %d\n%s", code, out)
 	}
 	if page, err := os.ReadFile(filepath.Join(temp, "summary.md")); err != nil || !strings.Contains(string(page), "AI418") {
 		t.Errorf("the summary: %v\n%s", err, page)
 	}
-	if code, out := run("Judge", map[string]string{"files": "$(touch hacked)\n--fix"}); code != 3 {
+	if code, out := run("Check", map[string]string{"files": "$(touch hacked)\n--fix"}); code != 3 {
 		t.Errorf("names of no files: %d\n%s", code, out)
 	}
 	if _, err := os.Stat(filepath.Join(work, "hacked")); err == nil {

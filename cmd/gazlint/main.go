@@ -66,11 +66,11 @@ func newRoot(s streams, o fetch.Options) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "gazlint",
 		Short: "Check, convert and create documents for agents",
-		Long: `Gazlint judges what services publish for agents: AI Discovery documents
+		Long: `Gazlint checks what services publish for agents: AI Discovery documents
 (/.well-known/ai), AGIS documents and their summaries (/.well-known/agis.json).
 
 Begin:   gazlint init
-Judge:   gazlint validate ai.json
+Check:   gazlint validate ai.json
          gazlint validate www.example.com
 Explain: gazlint validate --rule AI418
 

@@ -312,18 +312,30 @@ func (a *verbs) showService(ctx context.Context, c *cli.Client, host string) err
 		return nil
 	}
 	fmt.Fprintln(a.Out)
+	a.printRows(listOperations(s.Documents))
+	a.PrintNextSteps("More:", a.FormatCommand("search --long host:"+s.Host), a.FormatCommand("find host:"+s.Host), a.FormatCommand("explain "+s.Host))
+	return nil
+}
+
+// listOperations lists the operations of a service: one that two documents describe once, as the page of
+// the service does.
+func listOperations(views []answer.DocumentView) []row {
+	documents := make([]document.Document, len(views))
+	for i, v := range views {
+		documents[i] = v.Document
+	}
+	yields, _, twins := answer.FindTwins(documents)
 	var rows []row
-	for _, d := range s.Documents {
-		for _, o := range d.Operations {
-			if o.Path == "" && o.Intent == "" && describedElsewhere(s.Documents, o.Verb) {
+	for i, d := range documents {
+		for n, o := range d.Operations {
+			_, twin := twins[n]
+			if twin && &documents[i] == yields || o.Path == "" && o.Intent == "" && describedElsewhere(views, o.Verb) {
 				continue // a summary names the verb only
 			}
 			rows = append(rows, row{name: strings.TrimSpace(o.Verb + " " + OperationName(o)), text: o.Intent})
 		}
 	}
-	a.printRows(rows)
-	a.PrintNextSteps("More:", a.FormatCommand("search --long host:"+s.Host), a.FormatCommand("find host:"+s.Host), a.FormatCommand("explain "+s.Host))
-	return nil
+	return rows
 }
 
 // printProvedAgents prints the agents whom the owner of a service's domain has named.

@@ -5,10 +5,13 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"gazetteer/api/answer"
+	"gazetteer/document"
 	"gazetteer/internal/cli"
 	"gazetteer/protocol"
 )
@@ -25,6 +28,28 @@ func TestDescribeFindings(t *testing.T) {
 		if got := describeFindings(findings); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
+	}
+}
+
+// TestListOperations checks that an operation that two documents describe is listed once, and that a verb
+// of a summary is listed if no document describes it.
+func TestListOperations(t *testing.T) {
+	views := []answer.DocumentView{
+		{Document: document.Document{Kind: document.AGIS, Operations: []document.Operation{
+			{Verb: "BOOK", Path: "/rooms", Intent: "Books a room", Call: document.Call{Protocol: "agtp", URL: "agtp://inn.example"}},
+		}}},
+		{Document: document.Document{Kind: document.AGISSummary, Operations: []document.Operation{{Verb: "BOOK"}, {Verb: "CANCEL"}}}},
+		{Document: document.Document{Kind: document.AI, Operations: []document.Operation{
+			{ID: "book_room", Verb: "BOOK", Intent: "Books a room", Call: document.Call{Protocol: "http", Method: "POST", URL: "https://inn.example/rooms"}},
+			{ID: "list_rooms", Verb: "LIST", Intent: "Lists rooms", Call: document.Call{Protocol: "http", Method: "GET", URL: "https://inn.example/rooms"}},
+		}}},
+	}
+	var got []string
+	for _, r := range listOperations(views) {
+		got = append(got, r.name)
+	}
+	if want := []string{"BOOK /rooms", "CANCEL", "LIST list_rooms"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 
