@@ -297,10 +297,14 @@ func TestChangesOfUnknownHost(t *testing.T) {
 type askedChanges struct {
 	sample
 	filter changefeed.Filter
+	empty  bool
 }
 
 func (a *askedChanges) LatestChanges(ctx context.Context, f changefeed.Filter, before uint64, limit int) (changefeed.Page, error) {
 	a.filter = f
+	if a.empty {
+		return changefeed.Page{}, nil
+	}
 	return a.sample.LatestChanges(ctx, f, before, limit)
 }
 
@@ -320,6 +324,10 @@ func TestChangesTakeTheFiltersOfTheAPI(t *testing.T) {
 	}
 	if links := attributes(page); !strings.Contains(links, "/api/v1/changes?agent="+airID+"&kind=document-changed&ns=dining&rule=AI210&severity=low&verb=book") {
 		t.Errorf("the links lose the filters: %s", links)
+	}
+	asked.empty = true
+	if text := textOf(parse(t, get(t, h, "/changes?severity=none&verb=book").Body.String())); !strings.Contains(text, "No such changes are recorded.") {
+		t.Errorf("a list that is filtered says that nothing has changed: %s", text)
 	}
 	for _, wrong := range []string{"/changes?kind=vanished", "/changes?agent=alice"} {
 		if w := get(t, h, wrong); w.Code != http.StatusBadRequest {
