@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -110,6 +111,8 @@ func describeNetworkError(err error) string {
 		return fmt.Sprintf("the address of %s cannot be looked up", name.Name)
 	case errors.As(err, &certificate):
 		return "its certificate is not valid: " + certificate.Err.Error()
+	case errors.Is(err, http.ErrSchemeMismatch):
+		return "it speaks HTTP and not HTTPS: begin the address with http://"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "nothing listens on that address"
 	case errors.Is(err, syscall.ECONNRESET):

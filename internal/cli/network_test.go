@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"gazetteer/internal/exit"
 )
@@ -37,5 +39,19 @@ func TestErrorsOfNetworkAndFilesAreDescribed(t *testing.T) {
 		if got := Describe(err); !strings.Contains(got, want) || strings.Contains(got, "dial") || strings.Contains(got, "bind") {
 			t.Errorf("got %q, want %q", got, want)
 		}
+	}
+}
+
+// TestServerWithoutTLSIsNamed asks a server for HTTPS that speaks HTTP alone.
+func TestServerWithoutTLSIsNamed(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	app := &App{Server: strings.Replace(server.URL, "http://", "https://", 1), Timeout: time.Minute}
+	err := app.WithServer(t.Context(), Read, func(c *Client) error {
+		_, err := c.GetJSON(t.Context(), "/health", nil)
+		return err
+	})
+	if err == nil || !strings.Contains(err.Error(), "it speaks HTTP and not HTTPS: begin the address with http://") {
+		t.Errorf("%v", err)
 	}
 }
