@@ -12,7 +12,6 @@ import (
 	"gazetteer/index/pace"
 	"gazetteer/index/query"
 	"gazetteer/index/semantic"
-	"gazetteer/internal/psl"
 	"gazetteer/protocol/effect"
 )
 
@@ -303,10 +302,10 @@ func (v *View) RankOperations(r Ranking) (page []RankedEntry, more bool, total i
 	}
 	for take := 4 * wordPool; ; take *= 4 {
 		page = v.firstEntries(pool, n+1, grouped)
+		if grouped && len(page) <= n && (take > 4*wordPool || len(pool) == total) { // one extension in search of other domains
+			page = v.addDeferred(page, pool, n+1)
+		}
 		if len(page) > n || len(pool) == total {
-			if len(page) <= n && grouped {
-				page = v.addDeferred(page, pool, n+1)
-			}
 			more = len(page) > n
 			return page[:min(n, len(page))], more, total, nil
 		}
@@ -467,13 +466,17 @@ func (v *View) SortTop(list []RankedEntry, n int) int {
 // service has most of them.
 const perPage = 6
 
-// firstEntries returns the first n entries, if grouped at most perService of each host and perDomain
-// of each domain.
+// firstEntries returns the first n entries, if grouped at most perService of each host and, if there
+// are several domains, perDomain of each one.
 func (v *View) firstEntries(list []RankedEntry, n int, grouped bool) []RankedEntry {
-	if grouped {
+	switch {
+	case grouped && v.domains:
 		return v.limitPerService(list, n, perDomain)
+	case grouped:
+		return v.limitPerService(list, n, n)
+	default:
+		return slices.Clone(list[:min(n, len(list))])
 	}
-	return slices.Clone(list[:min(n, len(list))])
 }
 
 // limitPerService keeps the first perService entries of each host, and so many of each domain, at most
@@ -491,11 +494,10 @@ func (v *View) limitPerService(top []RankedEntry, n, perDomain int) []RankedEntr
 		if same >= perService {
 			continue
 		}
-		domain := psl.Domain(run.Host)
-		if domains[domain] >= perDomain {
+		if domains[run.domain] >= perDomain {
 			continue
 		}
-		domains[domain]++
+		domains[run.domain]++
 		if kept = append(kept, r); len(kept) == n {
 			break
 		}
@@ -524,7 +526,7 @@ func (v *View) DeferDomains(list []RankedEntry) []RankedEntry {
 	first, deferred := make([]RankedEntry, 0, len(list)), []RankedEntry(nil)
 	domains := make(map[string]int)
 	for _, r := range list {
-		domain := psl.Domain(v.RunOf(r.EntryRef).Host)
+		domain := v.RunOf(r.EntryRef).domain
 		if domains[domain]++; domains[domain] > perDomain {
 			deferred = append(deferred, r)
 		} else {

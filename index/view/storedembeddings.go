@@ -18,6 +18,7 @@ import (
 	"gazetteer/index/entry"
 	"gazetteer/index/semantic"
 	"gazetteer/index/tokens"
+	"gazetteer/internal/psl"
 
 	"github.com/blevesearch/bleve/v2/index/scorch"
 	"github.com/blevesearch/mmap-go"
@@ -205,7 +206,7 @@ func (file *mappedFile) readSegment(want embeddingsHeader) (*SegmentData, error)
 	for _, r := range runs {
 		of := entry.Source{Host: take(r.Host), Kind: document.Kind(take(r.Kind))}
 		e.Runs = append(e.Runs, DocumentRun{
-			Source: of, Fingerprint: take(r.Fingerprint), hostHash: tokens.HashText(of.Host),
+			Source: of, Fingerprint: take(r.Fingerprint), hostHash: tokens.HashText(of.Host), domain: psl.Domain(of.Host),
 			start: r.Start, operationsEnd: r.OperationsEnd, end: r.End,
 		})
 	}

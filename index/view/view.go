@@ -20,6 +20,7 @@ type View struct {
 	Operations int                 // operations that are not deleted
 	twinHosts  map[string]bool     // hosts of which operations gave way to their twins
 	several    map[string][]runRef // the documents of the hosts that have more than one
+	domains    bool                // its hosts belong to more than one registrable domain
 	Entries    int                 // entries of every kind that are not deleted
 	Size       int                 // entries, deleted ones included
 	prepared   bool                // see PrepareView; guarded by the directory's mu
@@ -74,6 +75,7 @@ func newView(dir *Directory, snapshot *scorch.IndexSnapshot, derived []*SegmentD
 		v.Segments, v.ids = append(v.Segments, vs), append(v.ids, s.Id())
 	}
 	v.several = v.hostsOfSeveral()
+	v.domains = v.hasSeveralDomains()
 	v.markSearchable()
 	if err := v.removeTwins(); err != nil {
 		return nil, err
@@ -81,6 +83,21 @@ func newView(dir *Directory, snapshot *scorch.IndexSnapshot, derived []*SegmentD
 	v.markReachable()
 	v.markSharedReachable()
 	return v, nil
+}
+
+// hasSeveralDomains reports whether the hosts of the view belong to more than one registrable domain.
+func (v *View) hasSeveralDomains() bool {
+	first := ""
+	for i := range v.Segments {
+		for k := range v.Segments[i].Runs {
+			if domain := v.Segments[i].Runs[k].domain; first == "" {
+				first = domain
+			} else if domain != first {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // markSearchable computes the entries that a search may return. A row of a summary has no more than a
