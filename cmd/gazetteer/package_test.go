@@ -100,7 +100,7 @@ func TestPackage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, line := range []string{"Type=notify", "RestartSec=2", "ExecStart=/usr/local/bin/gazetteer serve --config /etc/gazetteer/config.toml --data-dir /var/lib/gazetteer/data", "StartLimitIntervalSec=0"} {
+	for _, line := range []string{"Type=notify", "RestartSec=2", "RestartPreventExitStatus=2", "ExecStart=/usr/local/bin/gazetteer serve --config /etc/gazetteer/config.toml --data-dir /var/lib/gazetteer/data", "StartLimitIntervalSec=0"} {
 		if !strings.Contains(string(unit), "\n"+line+"\n") {
 			t.Errorf("gazetteer.service has no line %q", line)
 		}

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/ed25519"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"gazetteer/internal/wait"
@@ -365,14 +367,25 @@ func (c *Client) postEnvelope(ctx context.Context, inbox string, envelope []byte
 // requestTime is the time for one request if nothing sets another.
 const requestTime = 30 * time.Second
 
+// http1 returns the transport of clients that name none. It speaks HTTP/1.1 alone, because a host that
+// answers in HTTP/2 can hold a request of net/http beyond its timeout.
+var http1 = sync.OnceValue(func() http.RoundTripper {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.Protocols = new(http.Protocols)
+	t.Protocols.SetHTTP1(true)
+	t.ForceAttemptHTTP2, t.TLSNextProto = false, map[string]func(string, *tls.Conn) http.RoundTripper{}
+	return t
+})
+
 // sendWithoutRedirects makes a request and follows no redirect. The answer may take as long as
 // [Client.Timeout] says, and wait in addition.
 func sendWithoutRedirects(with *http.Client, request *http.Request, timeout, wait time.Duration) (*http.Response, error) {
 	var client http.Client
 	if with != nil {
 		client = *with
-	} else if timeout == 0 {
-		timeout = requestTime
+	} else {
+		client.Transport = http1()
+		timeout = cmp.Or(timeout, requestTime)
 	}
 	if timeout > 0 {
 		client.Timeout = timeout + wait

@@ -1,0 +1,28 @@
+package a2ahttp
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+)
+
+// TestClientsSpeakHTTP1 checks that a client without a transport of its own does not speak HTTP/2, also
+// with a server that offers it.
+func TestClientsSpeakHTTP1(t *testing.T) {
+	served := 0
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { served = r.ProtoMajor }))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	defer server.Close()
+	transport := http1().(*http.Transport).Clone()
+	transport.TLSClientConfig = server.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
+	defer transport.CloseIdleConnections()
+	response, err := (&http.Client{Transport: transport}).Get(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	if served != 1 {
+		t.Errorf("the request came in HTTP/%d", served)
+	}
+}
