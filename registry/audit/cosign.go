@@ -114,6 +114,9 @@ func submitCheckpoint(ctx context.Context, client *http.Client, address string, 
 	if err != nil {
 		return nil, 0, err
 	}
+	// A witness may close an idle connection while the request is on its way. The same request may come
+	// twice: net/http sends it again if this header is there, which it does not send when it is empty.
+	request.Header["Idempotency-Key"] = []string{}
 	answer, err := client.Do(request)
 	if err != nil {
 		return nil, 0, describeUnanswered(address, err)
