@@ -179,8 +179,8 @@ func (w *askedWord) meaningCredit(service *termList, o *preparedOperation) float
 	credit := 0.0
 	for i, hash := range w.meanings.hashes {
 		stem := w.meanings.terms[i].Stem
-		if at := slices.IndexFunc(w.Synonyms, func(t tokens.Token) bool { return t.Stem == stem }); len(w.Synonyms) > 0 {
-			i = max(0, at) // the meanings also contain the word itself, and lack rare synonyms
+		if len(w.Synonyms) > 0 { // the meanings also contain the word itself, and lack rare synonyms
+			i = max(0, slices.IndexFunc(w.Synonyms, func(t tokens.Token) bool { return t.Stem == stem }))
 		}
 		weight := float64(query.MeaningWeight(i))
 		inOperation := slices.ContainsFunc(o.terms[:entry.CtxField], func(l termList) bool { return l.has(hash, stem) })

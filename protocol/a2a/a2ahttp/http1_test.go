@@ -14,10 +14,18 @@ func TestClientsSpeakHTTP1(t *testing.T) {
 	server.EnableHTTP2 = true
 	server.StartTLS()
 	defer server.Close()
-	transport := http1().(*http.Transport).Clone()
+	transport := http1().(*http.Transport)
+	trusted := transport.TLSClientConfig
 	transport.TLSClientConfig = server.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
-	defer transport.CloseIdleConnections()
-	response, err := (&http.Client{Transport: transport}).Get(server.URL)
+	defer func() {
+		transport.CloseIdleConnections()
+		transport.TLSClientConfig = trusted
+	}()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := sendWithoutRedirects(nil, request, 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
