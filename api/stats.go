@@ -20,6 +20,7 @@ type Stats struct {
 	HistoryFrom time.Time              `json:"history_from,omitzero" doc:"since when changes of the five states are recorded"`
 	LastVisit   time.Time              `json:"last_visit,omitzero" doc:"when the last visit to any host ended"`
 	Hosts       int                    `json:"hosts" doc:"Hosts are network hosts that the crawler knows."`
+	Domains     int                    `json:"domains" doc:"Domains are the registrable domains of these hosts by the public suffix list: example.co.uk for www.example.co.uk. Anyone can have any number of hosts below one domain, so each figure that counts hosts also says how many domains they are below."`
 	Visited     int                    `json:"visited" doc:"A visited host had at least one visit that ended."`
 	Services    int                    `json:"services" doc:"A service is a host with a current document at an authoritative address: a host whose only document is at /ai publishes, and is no service (AI Discovery §4.1)."`
 	Documents   int                    `json:"documents" doc:"Documents are the current ones; a summary counts as a document."`
@@ -52,9 +53,10 @@ type FigureFamily struct {
 
 // HostsFigure is the number of hosts that have a value.
 type HostsFigure struct {
-	Value string `json:"value" doc:"can be a text of a stranger"`
-	Hosts int    `json:"hosts"`
-	List  string `json:"list" doc:"the hosts that it counts"`
+	Value   string `json:"value" doc:"can be a text of a stranger"`
+	Hosts   int    `json:"hosts"`
+	Domains int    `json:"domains" doc:"the registrable domains that these hosts are below"`
+	List    string `json:"list" doc:"the hosts that it counts"`
 }
 
 type statsInput struct {
@@ -81,11 +83,12 @@ type countedInput struct {
 
 // CountedHosts is one page of the hosts behind a figure.
 type CountedHosts struct {
-	Figure string   `json:"figure"`
-	Total  int      `json:"total"`
-	Note   string   `json:"note,omitempty" doc:"why the figure counts nothing, if its definition excludes it"`
-	Hosts  []string `json:"hosts" doc:"in the order in which this server first read them"`
-	Next   string   `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
+	Figure  string   `json:"figure"`
+	Total   int      `json:"total"`
+	Domains int      `json:"domains" doc:"the registrable domains that these hosts are below"`
+	Note    string   `json:"note,omitempty" doc:"why the figure counts nothing, if its definition excludes it"`
+	Hosts   []string `json:"hosts" doc:"in the order in which this server first read them"`
+	Next    string   `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
 }
 
 func (a *API) statsRoutes(h huma.API) {
@@ -108,7 +111,7 @@ func (a *API) getStats(ctx context.Context, in *statsInput) (*route.Output[Stats
 		families = []census.Family{f}
 	}
 	v := Stats{
-		At: s.Counted, Seq: s.Cursor.Seq, HistoryFrom: s.HistoryFrom, LastVisit: s.LastVisit, Hosts: s.Hosts, Visited: s.Visited, Services: s.Services, Documents: s.Documents,
+		At: s.Counted, Seq: s.Cursor.Seq, HistoryFrom: s.HistoryFrom, LastVisit: s.LastVisit, Hosts: s.Hosts, Domains: s.Domains, Visited: s.Visited, Services: s.Services, Documents: s.Documents,
 		Operations: s.Operations, Versions: s.Versions, OptedOut: s.OptedOut, Agents: s.Agents.Active, Signals: []SignalFigure{},
 		Survival: answer.OrEmpty(s.Survival), Changes: answer.OrEmpty(s.Changes), Families: []FigureFamily{},
 		Definitions: map[string]string{},
@@ -127,7 +130,7 @@ func (a *API) getStats(ctx context.Context, in *statsInput) (*route.Output[Stats
 		t := s.Table(f.Name)
 		list := FigureFamily{Family: f.Name, Title: f.Title, Definition: f.Definition, Total: s.Totals[f.Name], Values: []HostsFigure{}}
 		for _, row := range t.Rows[:min(len(t.Rows), in.Limit)] {
-			list.Values = append(list.Values, HostsFigure{row.Feature.Value, s.Features[row.Feature], countedPath + "?" + url.Values{"figure": {row.Feature.String()}}.Encode()})
+			list.Values = append(list.Values, HostsFigure{row.Feature.Value, s.Features[row.Feature].Hosts, s.Features[row.Feature].Domains, countedPath + "?" + url.Values{"figure": {row.Feature.String()}}.Encode()})
 		}
 		v.Families = append(v.Families, list)
 	}
@@ -168,7 +171,7 @@ func (a *API) listCountedHosts(ctx context.Context, in *countedInput) (*route.Ou
 	if err != nil {
 		return nil, err
 	}
-	out := route.JSON(CountedHosts{Figure: in.Figure, Total: found.Total, Note: found.Note, Hosts: answer.OrEmpty(found.Hosts)})
+	out := route.JSON(CountedHosts{Figure: in.Figure, Total: found.All.Hosts, Domains: found.All.Domains, Note: found.Note, Hosts: answer.OrEmpty(found.Hosts)})
 	if found.After != "" {
 		out.Body.Next, out.Link = a.NextPage(ctx, countedPath, list, route.Cursor{After: found.After})
 	}

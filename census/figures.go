@@ -17,6 +17,7 @@ type Figures struct {
 	// HistoryFrom is the first change of a state that is recorded, zero for none.
 	HistoryFrom time.Time
 	Hosts       int // known
+	Domains     int // registrable domains of the known hosts
 	Visited     int
 	Services    int // hosts with a current document that is not an alias
 	Documents   int
@@ -25,8 +26,8 @@ type Figures struct {
 	// OptedOut counts hosts whose owner does not want them visited. Nothing else of them is stored,
 	// and nothing of them is in the census.
 	OptedOut int
-	// Features says how many hosts have a feature.
-	Features map[Feature]int
+	// Features says how many hosts have a feature, below how many registrable domains.
+	Features map[Feature]Count
 	// VerbOperations says how many operations have a verb.
 	VerbOperations map[string]int
 	Series         []Series
@@ -157,6 +158,9 @@ type figureBuilder struct {
 	families   map[string]int // how many values are counted
 	digests    map[string]int // of current documents: the host that has it
 	duplicates []duplicateState
+	numbers    domainNumbers
+	domainOf   []uint32 // the domains of the hosts, as duplicates
+	domains    map[Feature]domainSet
 	changes    map[string]*ChangeRate
 	severities map[string]int
 }
@@ -171,8 +175,9 @@ const (
 
 func newFigureBuilder(at time.Time) *figureBuilder {
 	return &figureBuilder{
-		f:      Figures{At: at, Features: map[Feature]int{}, VerbOperations: map[string]int{}, Agents: AgentFigures{Signals: map[string]int{}, Strength: map[int]int{}}},
+		f:      Figures{At: at, Features: map[Feature]Count{}, VerbOperations: map[string]int{}, Agents: AgentFigures{Signals: map[string]int{}, Strength: map[int]int{}}},
 		series: &seriesBuilder{at: at, values: map[seriesKey]*[maxWeeks + 1]int32{}}, families: map[string]int{}, digests: map[string]int{}, changes: map[string]*ChangeRate{}, severities: map[string]int{},
+		numbers: domainNumbers{}, domains: map[Feature]domainSet{},
 	}
 }
 
@@ -192,14 +197,15 @@ func countsOperations(kind string, full bool) bool {
 // addHost counts a host.
 func (b *figureBuilder) addHost(h *Facts) {
 	b.f.Hosts++
+	domain := b.numbers.numberOf(h.Host)
 	if !h.Visited.IsZero() || len(h.Turns) > 0 {
 		b.f.Visited++
 	}
 	for f := range h.all {
-		b.addFeature(f)
+		b.addFeature(f, domain)
 	}
 	index := len(b.duplicates)
-	b.duplicates = append(b.duplicates, noDocument)
+	b.duplicates, b.domainOf = append(b.duplicates, noDocument), append(b.domainOf, domain)
 	service := false
 	for i := range h.Documents {
 		d := &h.Documents[i]
@@ -222,19 +228,26 @@ func (b *figureBuilder) addHost(h *Facts) {
 		b.f.Services++
 	}
 	for _, f := range observedFeatures(b.addHistory(h.Added, h.Spans, h.Versions, h.Turns)) {
-		b.addFeature(f)
+		b.addFeature(f, domain)
 	}
 }
 
-func (b *figureBuilder) addFeature(f Feature) {
-	if b.f.Features[f] == 0 {
+// addFeature counts a feature of a host below a domain.
+func (b *figureBuilder) addFeature(f Feature, domain uint32) {
+	n := b.f.Features[f]
+	if n.Hosts == 0 {
 		if b.families[f.Family] == maxValues {
 			b.f.Left++
 			return
 		}
 		b.families[f.Family]++
 	}
-	b.f.Features[f]++
+	seen := b.domains[f]
+	if n.Hosts++; seen.add(domain) {
+		n.Domains++
+		b.domains[f] = seen
+	}
+	b.f.Features[f] = n
 }
 
 // addHistory counts what a host was, and returns for how many days it was observed, -1 for one that
@@ -294,15 +307,16 @@ var severityOrder = []string{"high", "medium", "low", "none", notCompared}
 
 // buildFigures returns the figures of all that was counted.
 func (b *figureBuilder) buildFigures() *Figures {
-	f := b.f
-	for _, d := range b.duplicates {
+	b.f.Domains = len(b.numbers)
+	for i, d := range b.duplicates {
 		switch d {
 		case isDuplicate:
-			f.Features[Feature{"duplicate", "yes"}]++
+			b.addFeature(Feature{"duplicate", "yes"}, b.domainOf[i])
 		case noDuplicate:
-			f.Features[Feature{"duplicate", "no"}]++
+			b.addFeature(Feature{"duplicate", "no"}, b.domainOf[i])
 		}
 	}
+	f := b.f
 	b.addHistories(&f)
 	return &f
 }
@@ -323,7 +337,7 @@ func (b *figureBuilder) addHistories(f *Figures) {
 // A Value is a figure of a family.
 type Value struct {
 	Feature Feature
-	Hosts   int
+	Count
 }
 
 // Values returns the figures of a family in the order of its table: the largest first, or in the

@@ -166,6 +166,17 @@ func table(t *testing.T, dir, name string) map[string]string {
 	return rows
 }
 
+// domainsOf returns the number of domains of a value in a table of hosts.
+func domainsOf(t *testing.T, dir, name, value string) string {
+	t.Helper()
+	for line := range strings.Lines(read(t, dir, "data/"+name+".csv")) {
+		if cells := strings.Split(strings.TrimSpace(line), ","); cells[0] == value {
+			return cells[2]
+		}
+	}
+	return "no"
+}
+
 // TestSameStoreSameBytes makes a census twice, after the store was opened again, after all views of the
 // store were made, deleted and made again, and in another process.
 func TestSameStoreSameBytes(t *testing.T) {
@@ -316,6 +327,10 @@ func TestFiguresCanBeRecomputed(t *testing.T) {
 		}
 		for _, l := range lines {
 			value, n, _ := strings.Cut(l, ",")
+			n, domains, both := strings.Cut(n, ",")
+			if both && domains != domainsOf(t, dir, name, value) {
+				t.Errorf("%s: %s, the census says %s domains", comment, l, domainsOf(t, dir, name, value))
+			}
 			if rows[strings.ReplaceAll(value, "_", " ")] != n {
 				t.Errorf("%s: %s, the census says %q", comment, l, rows[value])
 			}
@@ -357,12 +372,12 @@ func TestTableOfRulesDescribesThem(t *testing.T) {
 	if err != nil || len(lines) < 2 {
 		t.Fatalf("rule.csv has %d lines: %v", len(lines), err)
 	}
-	if want := []string{"rule", "hosts", "severity", "section"}; !slices.Equal(lines[0], want) {
+	if want := []string{"rule", "hosts", "domains", "severity", "section"}; !slices.Equal(lines[0], want) {
 		t.Errorf("the columns are %v, want %v", lines[0], want)
 	}
 	for _, l := range lines[1:] {
 		r, known := lint.Rule(l[0])
-		if !known || l[2] != r.Severity.String() || l[3] != r.Section || l[3] == "" {
+		if !known || l[3] != r.Severity.String() || l[4] != r.Section || l[4] == "" {
 			t.Errorf("%v: the rule is known: %t, with %s and %q", l, known, r.Severity, r.Section)
 		}
 	}
@@ -468,6 +483,23 @@ func TestNestedHostNames(t *testing.T) {
 	const original = "s000001.bank.test"
 	nested := []string{"test", "bank.test", "www.bank.test", "www-2.bank.test", "bank-2.test", "www.bank-2.test", "bank2.test"}
 	s := fill(t, 3, false)
+	copyHost(t, s, original, nested...)
+	facts := map[string]string{}
+	for line := range strings.Lines(read(t, write(t, s, day), "data/hosts.csv")) {
+		line = strings.TrimSpace(line)
+		name, rest, _ := strings.Cut(line, ",")
+		facts[name] = rest[:max(strings.LastIndexByte(rest, ','), 0)] // without the domain
+	}
+	for _, name := range nested {
+		if facts[name] == "" || facts[name] != facts[original] {
+			t.Errorf("%s: %q, want %q as of the host that it was copied from", name, facts[name], facts[original])
+		}
+	}
+}
+
+// copyHost stores the records of a host under other names.
+func copyHost(t *testing.T, s *boltstore.Store, original string, names ...string) {
+	t.Helper()
 	var records, copies []store.Write
 	for _, prefix := range []string{store.HostKey(original), store.DocumentsOf(original), store.VersionsOfAll(original), store.TurnsOf(original)} {
 		for r, err := range s.List(t.Context(), prefix, "") {
@@ -477,7 +509,7 @@ func TestNestedHostNames(t *testing.T) {
 			records = append(records, store.Put(r.Key, bytes.Clone(r.Value)))
 		}
 	}
-	for _, name := range nested {
+	for _, name := range names {
 		for _, r := range records {
 			key := strings.Replace(r.Key, store.ReverseHost(original), store.ReverseHost(name), 1)
 			copies = append(copies, store.Put(key, bytes.ReplaceAll(r.Value, []byte(original), []byte(name))))
@@ -486,15 +518,28 @@ func TestNestedHostNames(t *testing.T) {
 	if _, err := s.Apply(t.Context(), copies...); err != nil {
 		t.Fatal(err)
 	}
-	facts := map[string]string{}
-	for line := range strings.Lines(read(t, write(t, s, day), "data/hosts.csv")) {
-		name, rest, _ := strings.Cut(line, ",")
-		facts[name] = rest
+}
+
+// TestManyHostsOfOneDomain has an owner with 200 hosts below one domain, among them two below a public
+// suffix of that domain's name, which belong to others: both numbers are in every table of hosts.
+func TestManyHostsOfOneDomain(t *testing.T) {
+	s := fill(t, 3, false)
+	first, _ := follow(t, s, "")
+	before := first.Stats()
+	var names []string
+	for i := range 200 {
+		names = append(names, fmt.Sprintf("h%d.owner.example", i))
 	}
-	for _, name := range nested {
-		if facts[name] == "" || facts[name] != facts[original] {
-			t.Errorf("%s: %q, want %q as of the host that it was copied from", name, facts[name], facts[original])
-		}
+	copyHost(t, s, "s000001.bank.test", append(names, "a.s3.amazonaws.com", "z.amazonaws.com", "b.amazonaws.com")...)
+	l, _ := follow(t, s, "")
+	checkAgainstCensus(t, s, l)
+	f := census.Feature{Family: "class", Value: "publishes"}
+	got, want := l.Stats().Features[f], before.Features[f]
+	if want.Hosts, want.Domains = want.Hosts+203, want.Domains+3; got != want {
+		t.Errorf("%v publish, want %v", got, want)
+	}
+	if l.Stats().Domains != before.Domains+3 {
+		t.Errorf("%d domains, and before %d", l.Stats().Domains, before.Domains)
 	}
 }
 

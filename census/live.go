@@ -35,6 +35,8 @@ type Live struct {
 	features  map[Feature]uint32
 	names     []Feature // by number
 	hosts     []*roaring.Bitmap
+	numbers   domainNumbers
+	domains   []uint32 // the registrable domains of rows
 	standings map[conformance.Standing]uint16
 	turnsOf   []conformance.Standing // by number
 	agents    map[string]registry.Agent
@@ -96,6 +98,7 @@ func OpenLive(o LiveOptions) *Live {
 func (l *Live) clearState() {
 	l.ids, l.rows, l.owner = map[string]uint32{}, nil, new(rowsOwner)
 	l.features, l.names, l.hosts = map[Feature]uint32{}, nil, nil
+	l.numbers, l.domains = domainNumbers{}, nil
 	l.standings, l.turnsOf = map[conformance.Standing]uint16{}, nil
 	l.agents, l.blocks, l.uncompared = map[string]registry.Agent{}, map[string]blockRecord{}, map[uint32]bool{}
 	l.position.MoveTo(store.Cursor{})

@@ -63,7 +63,7 @@ func checkAgainstCensus(t *testing.T, s *boltstore.Store, l *census.Live) {
 		}
 	}
 	summary := table(t, dir, "summary")
-	for name, n := range map[string]int{"hosts": stats.Hosts, "services": stats.Services, "documents": stats.Documents, "operations": stats.Operations, "versions": stats.Versions, "opted out": stats.OptedOut, "visited hosts": stats.Visited} {
+	for name, n := range map[string]int{"hosts": stats.Hosts, "domains": stats.Domains, "services": stats.Services, "documents": stats.Documents, "operations": stats.Operations, "versions": stats.Versions, "opted out": stats.OptedOut, "visited hosts": stats.Visited} {
 		if summary[name] != fmt.Sprint(n) {
 			t.Errorf("%s: the follower has %d, the census %s", name, n, summary[name])
 		}
@@ -73,9 +73,9 @@ func checkAgainstCensus(t *testing.T, s *boltstore.Store, l *census.Live) {
 			if f, ok := census.ParseFeature(v.Feature.String()); !ok || f != v.Feature {
 				t.Errorf("%s is counted and its address is refused", v.Feature)
 			}
-			hosts, _, total := l.Hosts(v.Feature, 0, 1_000_000)
-			if total != v.Hosts || len(hosts) != total {
-				t.Errorf("%s: %d hosts, the list has %d of %d", v.Feature, v.Hosts, len(hosts), total)
+			hosts, _, all := l.Hosts(v.Feature, 0, 1_000_000)
+			if all != v.Count || len(hosts) != all.Hosts {
+				t.Errorf("%s: %v, the list has %d of %v", v.Feature, v.Count, len(hosts), all)
 			}
 		}
 	}
@@ -218,23 +218,23 @@ func TestSnapshotOfAnotherStoreIsIgnored(t *testing.T) {
 // TestListsArePaged walks the list behind a figure.
 func TestListsArePaged(t *testing.T) {
 	l, _ := follow(t, fill(t, 130, false), "")
-	var all []string
+	var listed []string
 	for after := uint32(0); ; {
-		hosts, next, total := l.Hosts(census.Feature{Family: "class", Value: "publishes"}, after, 50)
-		if total != 130 {
-			t.Fatalf("%d hosts", total)
+		hosts, next, all := l.Hosts(census.Feature{Family: "class", Value: "publishes"}, after, 50)
+		if all.Hosts != 130 {
+			t.Fatalf("%d hosts", all.Hosts)
 		}
-		if all = append(all, hosts...); next == 0 {
+		if listed = append(listed, hosts...); next == 0 {
 			break
 		}
 		after = next
 	}
-	slices.Sort(all)
-	if n := len(slices.Compact(all)); n != 130 {
+	slices.Sort(listed)
+	if n := len(slices.Compact(listed)); n != 130 {
 		t.Errorf("%d hosts on the pages", n)
 	}
-	if hosts, _, total := l.Hosts(census.Feature{Family: "verb", Value: "NOSUCHVERB"}, 0, 10); len(hosts) != 0 || total != 0 {
-		t.Errorf("a verb of nobody: %v, %d", hosts, total)
+	if hosts, _, all := l.Hosts(census.Feature{Family: "verb", Value: "NOSUCHVERB"}, 0, 10); len(hosts) != 0 || all != (census.Count{}) {
+		t.Errorf("a verb of nobody: %v, %v", hosts, all)
 	}
 	s := l.Stats()
 	if len(s.New) == 0 || s.New[0].At.Before(s.New[len(s.New)-1].At) || s.New[0].At.After(day) {

@@ -358,7 +358,7 @@ func (l *Live) idOf(host string) uint32 {
 		host = strings.Clone(host)
 		id = uint32(len(l.rows))
 		l.ids[host] = id
-		l.rows = append(l.rows, &liveHost{Host: host})
+		l.rows, l.domains = append(l.rows, &liveHost{Host: host}), append(l.domains, l.numbers.numberOf(host))
 	}
 	return id
 }
@@ -437,13 +437,13 @@ func (h *liveHost) storedVersions(since time.Time) []Version {
 }
 
 // Hosts returns up to limit hosts with a feature after a position, the position of the last one,
-// and the total. Their order is the one in which this server first read them.
-func (l *Live) Hosts(f Feature, after uint32, limit int) (hosts []string, last uint32, total int) {
+// and how many there are in all. Their order is the one in which this server first read them.
+func (l *Live) Hosts(f Feature, after uint32, limit int) (hosts []string, last uint32, all Count) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	n, known := l.features[f]
 	if !known {
-		return nil, after, 0
+		return nil, after, Count{}
 	}
 	set := l.hosts[n]
 	i := set.Iterator()
@@ -455,7 +455,8 @@ func (l *Live) Hosts(f Feature, after uint32, limit int) (hosts []string, last u
 	if !i.HasNext() {
 		last = 0
 	}
-	return hosts, last, int(set.GetCardinality())
+	domains := newDomainCounter(l.domains, len(l.numbers))
+	return hosts, last, Count{int(set.GetCardinality()), domains.count(set)}
 }
 
 // refreshRegularly refreshes the figures when they have changed, until ctx ends.

@@ -148,12 +148,14 @@ func (l *Live) computeStats(at time.Time, observed []uint32) (*Stats, map[uint32
 	operations := make([]int, len(l.names)) // of verbs
 	since := at.Add(-changeWindow)
 	s := &Stats{Cursor: l.position.Cursor()}
+	known := roaring.New()
 	test := l.hostsWith(Feature{"category", testCategory})
 	for id, h := range l.rows {
 		if !h.Known {
 			continue
 		}
 		b.f.Hosts++
+		known.Add(uint32(id))
 		if !h.Visited.IsZero() {
 			b.f.Visited++
 		}
@@ -202,13 +204,15 @@ func (l *Live) computeStats(at time.Time, observed []uint32) (*Stats, map[uint32
 			b.f.OptedOut++
 		}
 	}
+	domains := newDomainCounter(l.domains, len(l.numbers))
+	b.f.Domains = domains.count(known)
 	for n, f := range l.names {
 		set := l.hosts[n]
 		if now := hostsObserved[uint32(n)]; now != nil {
 			set = now
 		}
 		if hosts := set.GetCardinality(); hosts > 0 {
-			b.f.Features[f] = int(hosts)
+			b.f.Features[f] = Count{int(hosts), domains.count(set)}
 			if f.Family == "verb" {
 				s.Verbs++
 			}

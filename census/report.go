@@ -167,7 +167,10 @@ The census counts the records up to %s. %s
   date (` + "`judged_from` is `visit`" + `). If the host was visited again after the date, it is that of the last
   recorded change (` + "`history`" + `), and ` + "`unknown`" + ` where there is none; TLS, robots.txt and the outcomes of
   requests are not counted then.
-- A **figure** of a family counts hosts, each once, however many of its documents have the value.
+- A **figure** of a family counts hosts, each once, however many of its documents have the value. Its
+  **domains** are the registrable ones of these hosts by the public suffix list: anyone can have any
+  number of hosts below one domain, so a figure of many hosts and few domains is one of few owners.
+  Figures over time and of survival count hosts alone.
 - Records that are dated after the date do not count. Where a clock went back, a change of states
   counts from the time of the change before it.
 - Texts that strangers chose are as published, except that control characters and characters that
@@ -186,13 +189,13 @@ The CSV files are RFC 4180. Cells with strangers' texts can hold commas and quot
 the last columns; the first columns can be cut at commas. With standard tools:
 
 ` + "```sh" + `
-# Hosts by class (class.csv), the largest first
-awk -F, 'NR > 1 { n[$5]++ } END { for (c in n) print c "," n[c] }' data/hosts.csv | sort -t, -k2,2nr -k1,1
+# Hosts by class, and the domains that they are below (class.csv), the largest first
+awk -F, 'NR > 1 { n[$5]++; if (!met[$5, $18]++) d[$5]++ } END { for (c in n) print c "," n[c] "," d[c] }' data/hosts.csv | sort -t, -k2,2nr -k1,1
 
 # Hosts that publish a format (format.csv)
 awk -F, 'NR > 1 { print $1 "," $2 }' data/documents.csv | sort -u | awk -F, '{ n[$2]++ } END { for (f in n) print f "," n[f] }' | sort -t, -k2,2nr -k1,1
 
-# Most frequently broken rules (the columns rule and hosts of rule.csv; the others describe the rule)
+# Most frequently broken rules (the columns rule and hosts of rule.csv)
 awk -F, 'NR > 1 { m = split($11, r, " "); for (i = 1; i <= m; i++) print $1 "," r[i] }' data/documents.csv | sort -u | awk -F, '{ n[$2]++ } END { for (c in n) print c "," n[c] }' | sort -t, -k2,2nr -k1,1
 
 # Formats together (formats.csv)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"gazetteer/fetch"
+	"gazetteer/internal/psl"
 	"gazetteer/lint/format"
 )
 
@@ -17,7 +18,7 @@ var factFiles = []struct {
 	name, title string
 	columns     []string
 }{
-	{"hosts", "one line for each host", []string{"host", "added", "visited", "judged_from", "class", "reachable", "well_formed", "conformant", "consistent", "answers", "level", "robots", "tls", "formats", "documents", "operations", "versions"}},
+	{"hosts", "one line for each host", []string{"host", "added", "visited", "judged_from", "class", "reachable", "well_formed", "conformant", "consistent", "answers", "level", "robots", "tls", "formats", "documents", "operations", "versions", "domain"}},
 	{"documents", "one line for each current document", []string{"host", "format", "digest", "bytes", "tokens", "operations", "level", "errors", "warnings", "fetched", "rules", "media_type", "namespace", "languages", "categories", "data_classes"}},
 	{"versions", "one line for each stored version of a document", []string{"host", "format", "seen", "digest", "bytes", "level", "first", "severity"}},
 	{"spans", "one line for each format of a host: since when it is published, and until when if it no longer is", []string{"host", "format", "from", "until"}},
@@ -59,6 +60,7 @@ func formatTime(t time.Time) string {
 // hostObject is a host in hosts.ndjson.zst.
 type hostObject struct {
 	Host      string            `json:"host"`
+	Domain    string            `json:"domain"`
 	Added     string            `json:"added"`
 	Visited   string            `json:"visited,omitempty"`
 	Judged    Source            `json:"judged_from"`
@@ -106,7 +108,7 @@ func renderLines(h *Facts) (*factLines, error) {
 	number := func(n int) string { return fmt.Sprint(n) }
 	write := func(i int, cells ...string) { writers[i].Write(cells) } // into memory, which does not fail
 	write(0, h.Host, formatTime(h.Added), formatTime(h.Visited), string(h.Judged), string(s.Class), verdictCell(s.Reachable), verdictCell(s.WellFormed), verdictCell(s.Conformant), verdictCell(s.Consistent), verdictCell(s.Answers),
-		number(s.Level), h.Robots, sanitizeCell(h.TLS), joinKinds(published), number(len(h.Documents)), number(operations), number(len(h.Versions)))
+		number(s.Level), h.Robots, sanitizeCell(h.TLS), joinKinds(published), number(len(h.Documents)), number(operations), number(len(h.Versions)), psl.Domain(h.Host))
 	for _, d := range h.Documents {
 		write(1, h.Host, d.Kind, d.Digest, number(d.Bytes), number(d.Tokens), number(len(d.Verbs)), number(d.Level), number(d.Errors), number(d.Warnings), formatTime(d.Fetched),
 			strings.Join(d.Rules, " "), sanitizeCell(d.MediaType), sanitizeCells(d.Namespaces), sanitizeCells(d.Languages), sanitizeCells(d.Categories), sanitizeCells(d.Classes))
@@ -138,7 +140,7 @@ func renderLines(h *Facts) (*factLines, error) {
 }
 
 func newHostObject(h *Facts) hostObject {
-	o := hostObject{Host: h.Host, Added: formatTime(h.Added), Visited: formatTime(h.Visited), Judged: h.Judged, Class: string(h.Standing.Class), States: map[string]string{}, Level: h.Standing.Level, Robots: h.Robots, TLS: h.TLS, Outcomes: map[string]string{}}
+	o := hostObject{Host: h.Host, Domain: psl.Domain(h.Host), Added: formatTime(h.Added), Visited: formatTime(h.Visited), Judged: h.Judged, Class: string(h.Standing.Class), States: map[string]string{}, Level: h.Standing.Level, Robots: h.Robots, TLS: h.TLS, Outcomes: map[string]string{}}
 	for _, f := range standingFeatures(h.Standing) {
 		if name, verdict, found := strings.Cut(f.Value, "="); found && f.Family == "state" {
 			o.States[name] = verdict

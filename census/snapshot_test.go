@@ -150,7 +150,7 @@ func TestSnapshotOmitsUnusedFeatures(t *testing.T) {
 		t.Errorf("%v is in the snapshot", gone)
 	}
 	for _, f := range []Feature{visit, category, verb} {
-		if hosts, _, total := again.Hosts(f, 0, 1); total != 1 || hosts[0] != "a.example" {
+		if hosts, _, all := again.Hosts(f, 0, 1); all != (Count{1, 1}) || hosts[0] != "a.example" {
 			t.Errorf("%v: %v", f, hosts)
 		}
 	}

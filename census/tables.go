@@ -87,6 +87,7 @@ func (f *Figures) summaryTable() Table {
 	t := Table{Name: "summary", Title: "At a glance", Columns: []string{"figure", "value"}, Definition: defineTotals()}
 	add := func(name string, value any) { t.Rows = append(t.Rows, Row{Cells: []string{name, fmt.Sprint(value)}}) }
 	add("hosts", f.Hosts)
+	add("domains", f.Domains)
 	add("visited hosts", f.Visited)
 	add("services", f.Services)
 	add("documents", f.Documents)
@@ -198,17 +199,17 @@ func lastValue(l plot.Line) float64 {
 }
 
 func (f *Figures) familyTable(family Family) Table {
-	t := Table{Name: family.Name, Title: family.Title, Definition: family.Definition, Columns: []string{family.Column, "hosts"}}
+	t := Table{Name: family.Name, Title: family.Title, Definition: family.Definition, Columns: []string{family.Column, "hosts", "domains"}}
 	switch family.Name {
 	case "verb":
 		t.Columns = append(t.Columns, "operations")
 	case "rule":
-		t.onPage, t.Columns = []string{"hosts"}, append(t.Columns, "severity", "section")
+		t.onPage, t.Columns = []string{"hosts", "domains"}, append(t.Columns, "severity", "section")
 	}
 	var bars []plot.Bar
 	values := f.Values(family)
 	for i, v := range values {
-		row := Row{Cells: []string{v.Feature.Value, fmt.Sprint(v.Hosts)}, Feature: v.Feature}
+		row := Row{Cells: []string{v.Feature.Value, fmt.Sprint(v.Hosts), fmt.Sprint(v.Domains)}, Feature: v.Feature}
 		switch family.Name {
 		case "verb":
 			row.Cells = append(row.Cells, fmt.Sprint(f.VerbOperations[v.Feature.Value]))

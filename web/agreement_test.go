@@ -97,12 +97,12 @@ func (h *testServer) checkCounts(t *testing.T) {
 	compare := func(family string, services map[string]int) {
 		t.Helper()
 		counted := 0
-		for f, hosts := range stats.Features {
+		for f, n := range stats.Features {
 			if f.Family != family {
 				continue
 			}
-			if counted++; services[f.Value] != hosts {
-				t.Errorf("%s %s: %d hosts in the census, %d in the list", family, f.Value, hosts, services[f.Value])
+			if counted++; services[f.Value] != n.Hosts {
+				t.Errorf("%s %s: %d hosts in the census, %d in the list", family, f.Value, n.Hosts, services[f.Value])
 			}
 		}
 		if counted != len(services) {
@@ -141,7 +141,7 @@ func (h *testServer) checkCounts(t *testing.T) {
 		t.Errorf("%d services are listed, the census has %d", len(all), stats.Services)
 	}
 	// Hosts that publish and are no services explain the difference.
-	publishing := stats.Features[census.Feature{Family: "class", Value: "publishes"}]
+	publishing := stats.Features[census.Feature{Family: "class", Value: "publishes"}].Hosts
 	if publishing != stats.Services+1 {
 		t.Errorf("%d hosts publish, and %d are services", publishing, stats.Services)
 	}

@@ -125,7 +125,7 @@ func (p *Pages) readHomeLists(ctx context.Context, v *homeContents) error {
 		v.hosts, v.states, v.alias = int(s.Hosts), censuspages.StateFigures(s), censuspages.AliasOnly(s)
 	}
 	for _, row := range s.Table("category").Rows {
-		v.categories = append(v.categories, census.CategoryCount{Name: row.Feature.Value, Services: s.Features[row.Feature]})
+		v.categories = append(v.categories, census.CategoryCount{Name: row.Feature.Value, Services: s.Features[row.Feature].Hosts})
 	}
 	v.newest = p.newestServices(ctx, s)
 	return nil

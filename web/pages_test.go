@@ -1553,7 +1553,7 @@ func (ruleFigures) CountedHosts(_ context.Context, figure, _ string, _ int) (ans
 	}
 	return answer.CountedHosts{
 		Figure: census.Feature{Family: family, Value: value}, Hosts: []string{"ristorante.test"},
-		Total: map[string]int{"rule:AI418": 3, "rule:AI903": 1}[figure],
+		All: map[string]census.Count{"rule:AI418": {Hosts: 3, Domains: 1}, "rule:AI903": {Hosts: 1, Domains: 1}}[figure],
 	}, nil
 }
 

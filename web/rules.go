@@ -131,6 +131,7 @@ type ruleView struct {
 	Basis    string
 	Source   []sourcePart
 	Counted  bool               // the census counts the hosts that break it
+	Domains  int                // that these hosts are below
 	Hosts    int                // that break it with a current document, if they are counted
 	Contact  frame.ExternalLink // of the operator
 }
@@ -172,7 +173,7 @@ func (p *Pages) rulePage(c *gin.Context) (frame.WebPage, error) {
 		if err != nil && !errors.Is(err, answer.ErrNoCensus) && !errors.Is(err, answer.ErrNoFigure) { // MORE is no figure
 			return frame.WebPage{}, err
 		}
-		v.Counted, v.Hosts = err == nil, counted.Total
+		v.Counted, v.Hosts, v.Domains = err == nil, counted.All.Hosts, counted.All.Domains
 	}
 	return frame.WebPage{Name: "rule", Title: r.Code + ": " + strings.ReplaceAll(v.Title, "`", ""), Body: v}, nil
 }

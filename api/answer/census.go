@@ -51,7 +51,8 @@ func (a *Answers) Stats(context.Context) (*census.Stats, error) {
 type CountedHosts struct {
 	Figure census.Feature
 	Hosts  []string
-	Total  int
+	// All says how many hosts the figure counts.
+	All census.Count
 	// After is the place where the next part begins, "" on the last.
 	After string
 	// Note says why a figure counts nothing by its definition, "" for all others.
@@ -75,9 +76,9 @@ func (a *Answers) CountedHosts(_ context.Context, figure, after string, limit in
 			return CountedHosts{}, ErrNoFigure
 		}
 	}
-	hosts, last, total := a.Census.Hosts(f, uint32(from), limit)
-	list := CountedHosts{Figure: f, Hosts: hosts, Total: total}
-	if total == 0 {
+	hosts, last, all := a.Census.Hosts(f, uint32(from), limit)
+	list := CountedHosts{Figure: f, Hosts: hosts, All: all}
+	if all.Hosts == 0 {
 		list.Note = explainUncounted(f)
 	}
 	if last > 0 {

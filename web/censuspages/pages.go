@@ -153,7 +153,7 @@ func addressOfJSON(t tableView) string {
 func (p *Pages) newCensusView(s *census.Stats) censusView {
 	v := censusView{Counted: p.MomentOf(s.Counted), History: p.MomentOf(s.HistoryFrom), HasTurns: !s.HistoryFrom.IsZero(), Alias: AliasOnly(s)}
 	v.Glance = []Figure{
-		newFigure("Host", "#class", s.Hosts), newFigure("Service", "/services", s.Services), newFigure("Document", "#format", s.Documents),
+		newFigure("Host", "#class", s.Hosts), newFigure("Domain", "#class", s.Domains), newFigure("Service", "/services", s.Services), newFigure("Document", "#format", s.Documents),
 		newFigure("Operation", "/verbs", s.Operations), newFigure("Version", "#version-count", s.Versions), newFigure("Agent", "/agents", s.Agents.Active),
 	}
 	v.Totals = census.Totals()
@@ -236,7 +236,7 @@ func listOfColumn(t census.Table, column string) string {
 type hostsView struct {
 	Heading    string
 	Definition string
-	Total      int
+	All        census.Count
 	Note       string // why nothing is counted
 	Hosts      []string
 	Rule       string // whose finding on the page of each host is linked, "" for other figures
@@ -264,7 +264,7 @@ func (p *Pages) hostsPage(c *gin.Context) (frame.WebPage, error) {
 	}
 	family, _ := census.FamilyOf(list.Figure.Family)
 	value := describeFigure(list.Figure.Family, list.Figure.Value)
-	v := hostsView{Heading: family.Title + ": " + frame.ClipPlain(120, value), Definition: strings.ReplaceAll(family.Definition, "`", ""), Total: list.Total, Note: frame.AsSentence(list.Note), Hosts: list.Hosts}
+	v := hostsView{Heading: family.Title + ": " + frame.ClipPlain(120, value), Definition: strings.ReplaceAll(family.Definition, "`", ""), All: list.All, Note: frame.AsSentence(list.Note), Hosts: list.Hosts}
 	if list.Figure.Family == "rule" {
 		v.Rule, v.Heading = list.Figure.Value, "Hosts that break "+frame.ClipPlain(120, value)
 	}
@@ -294,7 +294,7 @@ type renderedFigures struct {
 // there are more hosts with documents than services.
 func AliasOnly(s *census.Stats) Figure {
 	f := census.Feature{Family: "formats", Value: string(document.AIAlias)}
-	return newFigure("host", census.ListPath(f), s.Features[f])
+	return newFigure("host", census.ListPath(f), s.Features[f].Hosts)
 }
 
 // StateFigures returns the hosts by state, for the front page.
@@ -302,7 +302,7 @@ func StateFigures(s *census.Stats) []Figure {
 	var list []Figure
 	for _, name := range conformance.Names() {
 		f := census.Feature{Family: "state", Value: string(name) + "=" + string(conformance.Yes)}
-		list = append(list, Figure{Name: stateClauses[string(name)], Address: census.ListPath(f), Value: s.Features[f]})
+		list = append(list, Figure{Name: stateClauses[string(name)], Address: census.ListPath(f), Value: s.Features[f].Hosts})
 	}
 	return list
 }

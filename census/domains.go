@@ -1,0 +1,73 @@
+package census
+
+import (
+	"strings"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"gazetteer/internal/psl"
+)
+
+// A Count says how many hosts have a feature, and how many registrable domains these hosts are below.
+// Anyone can make any number of hosts below one domain.
+type Count struct{ Hosts, Domains int }
+
+// domainNumbers numbers registrable domains from 0.
+type domainNumbers map[string]uint32
+
+// numberOf returns the number of the registrable domain of a host, a new one if it has none.
+func (n domainNumbers) numberOf(host string) uint32 {
+	domain := psl.Domain(host)
+	number, known := n[domain]
+	if !known {
+		number = uint32(len(n))
+		n[strings.Clone(domain)] = number
+	}
+	return number
+}
+
+// A domainSet is a set of the numbers of domains. Most features belong to one domain, for which it
+// needs no memory of its own.
+type domainSet struct {
+	first uint32
+	some  bool
+	all   *roaring.Bitmap // nil for at most one domain
+}
+
+// add adds a domain and reports whether it is a new one.
+func (s *domainSet) add(domain uint32) bool {
+	switch {
+	case !s.some:
+		s.first, s.some = domain, true
+		return true
+	case s.all == nil && domain == s.first:
+		return false
+	case s.all == nil:
+		s.all = roaring.BitmapOf(s.first)
+	}
+	return s.all.CheckedAdd(domain)
+}
+
+// A domainCounter counts the domains of sets of hosts, one set after the other.
+type domainCounter struct {
+	domains []uint32 // by host
+	met     []uint32 // by domain: the number of the last set that has it
+	sets    uint32
+}
+
+// newDomainCounter returns a counter for hosts with these domains, which are numbered below n.
+func newDomainCounter(domains []uint32, n int) *domainCounter {
+	return &domainCounter{domains: domains, met: make([]uint32, n)}
+}
+
+// count returns how many domains the hosts of a set have.
+func (c *domainCounter) count(hosts *roaring.Bitmap) (n int) {
+	c.sets++
+	for i := hosts.Iterator(); i.HasNext(); {
+		if d := c.domains[i.Next()]; c.met[d] != c.sets {
+			c.met[d] = c.sets
+			n++
+		}
+	}
+	return n
+}
