@@ -128,7 +128,7 @@ type PageState struct {
 	LeftOut    []index.LeftOut   `json:"left_out,omitempty" doc:"operations that the words forbid, such as: do not send it"`
 	// FarBelow is the fit below which a hit is far.
 	FarBelow float64                  `json:"far_below,omitempty" doc:"hits with a lower fit are marked as far: they probably do not fit the request. Absent in queries without words"`
-	Facets   map[string][]index.Count `json:"facets,omitempty" doc:"the values of the requested fields over all matches, the most frequent 20 of each"`
+	Facets   map[string][]index.Count `json:"facets,omitempty" doc:"the values of the requested fields over all matches, the most frequent 20 of each; with words, a search with such a filter can find more operations than are counted here"`
 	Classes  []index.ClassHit         `json:"classes,omitempty" doc:"data classes that answer the words; on the first page"`
 	Near     []string                 `json:"near,omitempty" doc:"verbs to try instead, when nothing was found"`
 	Next     string                   `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
@@ -317,6 +317,11 @@ func (a *API) runSearch(ctx context.Context, s searchRequest) (*route.PageOutput
 	}
 	if c.Seq > 0 && r.Seq > c.Seq {
 		state.Moved = r.Seq - c.Seq
+	}
+	if r.Total == 0 && state.Note == "" {
+		if state.Note, err = a.Answers.NoteEmptyFilters(ctx, asked); err != nil {
+			return nil, err
+		}
 	}
 	if r.Total == 0 && ctx.Value(pageSlotKey{}) == nil { // pages and MCP have words of their own for this
 		state.Note = cmp.Or(state.Note, "no operation matches: use other words or fewer filters")

@@ -917,7 +917,7 @@ func TestUnknownWords(t *testing.T) {
 func TestEmptyAnswerHasANote(t *testing.T) {
 	h := newTestServer(t, options{})
 	h.publishSamples()
-	const want = "no operation matches: use other words or fewer filters"
+	const want = "no operation has verb:BOK: did you mean verb:BOOK?"
 	for _, form := range []string{"", "&within_tokens=300"} {
 		page := readAs[struct {
 			Total int
@@ -926,6 +926,39 @@ func TestEmptyAnswerHasANote(t *testing.T) {
 		}](h, "/api/v1/search?q=table&verb=BOK"+form, 200)
 		if page.Total != 0 || page.Note != want || !slices.Contains(page.Near, "BOOK") {
 			t.Errorf("%q: %d operations, the note %q, near %q", form, page.Total, page.Note, page.Near)
+		}
+	}
+}
+
+// TestEmptyAnswerNamesTheFilter checks that an answer without results names the filters because of which it
+// has none, with the values that they may mean, over every interface.
+func TestEmptyAnswerNamesTheFilter(t *testing.T) {
+	h := newTestServer(t, options{handlers: withMCP})
+	h.publishSamples()
+	session := connectMCP(t, h)
+	type page struct{ Note string }
+	for query, want := range map[string]string{
+		"q=table&protocol=https":                          "no operation has protocol:https: did you mean protocol:http?",
+		"q=table&host=ristorant.example":                  "no operation has host:ristorant.example: did you mean host:ristorante.example?",
+		"protocol=https&verb=BOK&host=ristorante.example": "no operation has verb:BOK: did you mean verb:BOOK?; no operation has protocol:https: did you mean protocol:http?",
+		"q=table&ns=nothing-like-it":                      "no operation has ns:nothing-like-it",
+		"q=table&class=%3Cb%3Ex&class=nothing+like+it":    `no operation has class:<b>x class:"nothing like it"`,
+		"host=s0.shops.example&protocol=agtp":             "without host:s0.shops.example, one operation matches; without protocol:agtp, 2 operations match",
+	} {
+		if got := readAs[page](h, "/api/v1/search?"+query, 200).Note; got != want {
+			t.Errorf("search %s: the note is %q, want %q", query, got, want)
+		}
+		if strings.Contains(query, "domain=") { // not a filter of the others
+			continue
+		}
+		if got := readAs[page](h, "/api/v1/orchestrate?"+query, 200).Note; got != want {
+			t.Errorf("orchestrate %s: the note is %q, want %q", query, got, want)
+		}
+	}
+	for _, tool := range []string{"search_operations", "find_agents"} {
+		got := callTool(t, session, tool, map[string]any{"query": "table", "protocol": "https"}, false)["note"]
+		if want := "no operation has protocol:https: did you mean protocol:http?"; got != want {
+			t.Errorf("%s: the note is %q, want %q", tool, got, want)
 		}
 	}
 }

@@ -108,6 +108,16 @@ func TestStatsOverHTTP(t *testing.T) {
 			t.Errorf("%s: %d services are listed, %d counted", category, listed, counted.Total)
 		}
 	}
+	for query, want := range map[string]string{
+		"category=Wether":             `no service has the category "wether": did you mean weather?`,
+		"category=zzzzzz":             `no service has the category "zzzzzz"`,
+		"category=weather&q=nothing0": "no service matches: use other words or fewer filters",
+	} {
+		var page api.ServiceList
+		if decodeInto(t, h.get("/api/v1/services?"+query, 200), &page); page.Note != want {
+			t.Errorf("%s: the note is %q, want %q", query, page.Note, want)
+		}
+	}
 	// Words select services by host and name; without any, all are listed.
 	found := map[string][]string{}
 	for _, words := range []string{"", "jokes TEST", "nothing-has-it"} {

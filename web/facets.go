@@ -3,6 +3,7 @@ package web
 import (
 	"net/url"
 	"slices"
+	"strings"
 
 	"gazetteer/index"
 	"gazetteer/index/query"
@@ -27,6 +28,9 @@ type facetValue struct {
 	Address string // "" where no query can say it
 	Count   int
 	On      bool // the query has this filter
+	// AtLeast is set if the filter can find more than its count: of a query with words, the operations near
+	// in meaning are then found among those that pass the filter alone.
+	AtLeast bool
 }
 
 // facetTitles are the fields that results can be narrowed by, in their order on
@@ -111,6 +115,7 @@ func facetsOf(q query.Query, r index.Result) []facetView {
 
 func valueOf(q query.Query, field string, c index.Count) facetValue {
 	v := facetValue{Text: facetText(field, c.Value), Count: c.Operations, On: q.HasValue(field, c.Value)}
+	v.AtLeast = !v.On && strings.TrimSpace(q.Text()) != ""
 	if turned, ok := q.Toggled(field, c.Value); ok {
 		v.Address = searchPath(turned.String())
 	}

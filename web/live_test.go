@@ -127,6 +127,18 @@ func TestFacetTogglesFilter(t *testing.T) {
 	}
 }
 
+// TestFacetCountsAreLowerBounds checks that the count of a filter that can find more, because the query has
+// words, is shown as one, and other counts as they are.
+func TestFacetCountsAreLowerBounds(t *testing.T) {
+	h := engine(t, sample{word: plainWord, hits: 45})
+	for query, want := range map[string]string{"book+tables+effect:reversible": "value3 42+", "verb:BOOK": "value3 42"} {
+		text := textOf(byID(parse(t, get(t, h, "/?q="+query).Body.String()), "facets"))
+		if !strings.Contains(text, want) || !strings.Contains(want, "+") && strings.Contains(text, "+") || strings.Contains(text, "remove 45+") {
+			t.Errorf("%s: the facets say %q, want %q", query, text, want)
+		}
+	}
+}
+
 // twoProtocols has both sorts of values of the filter "protocol".
 type twoProtocols struct{ sample }
 
@@ -175,6 +187,19 @@ func TestEmptyResultOffersToRemoveFilter(t *testing.T) {
 		}
 	}
 	t.Errorf("the page says %q", textOf(page))
+}
+
+func TestEmptyResultNamesTheFilter(t *testing.T) {
+	h := engine(t, sample{word: plainWord})
+	page := parse(t, get(t, h, "/?q=tables+verb%3ABOK+ns%3Ataxi").Body.String())
+	links := map[string]string{}
+	for _, a := range elements(page, "a") {
+		links[textOf(a)] = attribute(a, "href")
+	}
+	if !strings.Contains(textOf(page), "No operation has verb:BOK. Did you mean") ||
+		links["verb:BOOK"] != "/?q=tables+verb%3ABOOK+ns%3Ataxi" || links["Search without ns:taxi (3 operations)"] != "/?q=tables+verb%3ABOK" {
+		t.Errorf("the page says %q and links to %v", textOf(page), links)
+	}
 }
 
 func TestLastWordIsCompleted(t *testing.T) {

@@ -80,6 +80,13 @@ func (s sample) operation(n int) document.Operation {
 	}
 }
 
+func (s sample) FindEmptyFilters(context.Context, query.Query) ([]answer.EmptyFilter, error) {
+	return []answer.EmptyFilter{
+		{Key: "verb", Filter: query.Query{Verbs: []string{s.word("BOK")}}, Near: []string{s.word("BOOK")}},
+		{Key: "ns", Filter: query.Query{Namespaces: []string{s.word("taxi")}}, Without: 3},
+	}, s.err
+}
+
 func (s sample) Search(_ context.Context, q query.Query) (index.Result, error) {
 	r := index.Result{Total: s.hits, Seq: 7, More: q.Offset+q.Limit < s.hits}
 	if s.hits == 0 {

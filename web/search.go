@@ -41,7 +41,8 @@ type resultsView struct {
 	// Readings are links to the same query, read in another way.
 	Readings []readingLink
 	Near     []string
-	Agent    string // the query, when it looks like the id of an agent
+	Unknown  []unknownFilter // filters that match nothing
+	Agent    string          // the query, when it looks like the id of an agent
 	// Services and Classes answer the words as a whole.
 	Services []sideView
 	Classes  []sideView
@@ -241,6 +242,11 @@ func (p *Pages) findResults(ctx context.Context, text string, number int, as rea
 	}
 	if v.Hits, err = p.completeHits(ctx, r.Hits); err != nil {
 		return resultsView{}, err
+	}
+	if r.Total == 0 && asked.Filtered() {
+		if err := p.explainEmptyFilters(ctx, asked, as, &v); err != nil {
+			return resultsView{}, err
+		}
 	}
 	v.Services, v.Classes = listOtherHits(q, r)
 	v.Pages = frame.LinkPages("/", as.queryValues(text), number, r.Total, frame.PerPage)

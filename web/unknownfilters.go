@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"fmt"
 	"net/url"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"gazetteer/api/answer"
 	"gazetteer/census"
+	"gazetteer/index/query"
 	"gazetteer/web/frame"
 
 	"github.com/gin-gonic/gin"
@@ -72,4 +74,33 @@ func (v servicesView) linkNear(word string, known []choice, set func(near *servi
 		links = append(links, namedLink{name, near.listAddress(q)})
 	}
 	return links
+}
+
+// explainEmptyFilters adds to a page without results which filters are the cause, with links to the same
+// query with similar values that exist, or without the filter.
+func (p *Pages) explainEmptyFilters(ctx context.Context, q query.Query, as reading, v *resultsView) error {
+	empty, err := p.answers.FindEmptyFilters(ctx, q)
+	if err != nil {
+		return err
+	}
+	for _, e := range empty {
+		rest, filter := q, frame.ClipPlain(100, e.Filter.String())
+		for _, f := range query.FiltersOf(e.Key) {
+			*f.Values(&rest) = nil
+		}
+		if e.Without > 0 {
+			v.Readings = append(v.Readings, readingLink{
+				"Search without " + filter + " (" + frame.FormatCount(e.Without, "operation") + ")", "/?" + as.queryValues(rest.String()).Encode(),
+			})
+			continue
+		}
+		note := unknownFilter{Text: "No operation has " + filter + "."}
+		for _, value := range e.Near {
+			if other, ok := rest.Toggled(e.Key, value); ok {
+				note.Near = append(note.Near, namedLink{e.Key + ":" + value, "/?" + as.queryValues(other.String()).Encode()})
+			}
+		}
+		v.Unknown = append(v.Unknown, note)
+	}
+	return nil
 }

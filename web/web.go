@@ -28,6 +28,7 @@ import (
 	"gazetteer/crawler"
 	"gazetteer/document"
 	"gazetteer/index"
+	"gazetteer/index/query"
 	"gazetteer/internal/cache"
 	"gazetteer/join"
 	"gazetteer/web/agentpages"
@@ -47,6 +48,8 @@ type Answers interface {
 	crawlerpages.Answers
 	// Hits completes operations that were found with how fresh they are, at a time.
 	Hits(ctx context.Context, hits []index.Hit, now time.Time) ([]answer.Hit, error)
+	// FindEmptyFilters returns the filters because of which a query has no result.
+	FindEmptyFilters(ctx context.Context, q query.Query) ([]answer.EmptyFilter, error)
 	// ListServices returns a part of the list of services.
 	ListServices(ctx context.Context, q census.ServiceQuery) (answer.ServiceListing, error)
 	// ExplainService explains the states of a host by what the crawler found.

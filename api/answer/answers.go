@@ -132,7 +132,8 @@ type ServicePage struct {
 	Services []ServiceSummary `json:"services"`
 	Seq      uint64           `json:"seq"`
 	// Total is that of the census, and 0 without one.
-	Total int `json:"total,omitempty" doc:"number of services on all pages, some seconds old; absent for none"`
+	Total int    `json:"total,omitempty" doc:"number of services on all pages, some seconds old; absent for none"`
+	Note  string `json:"note,omitempty" doc:"why no service is selected"`
 	// After is the key after which the next page begins, "" on the last. Routes send it only inside
 	// an authenticated cursor.
 	After string `json:"-"`

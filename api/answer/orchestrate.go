@@ -113,6 +113,11 @@ func (a *Answers) addServedOperations(ctx context.Context, q query.Query, w join
 	if err != nil {
 		return err
 	}
+	if r.Total == 0 && r.Note == "" {
+		if r.Note, err = a.NoteEmptyFilters(ctx, q); err != nil {
+			return err
+		}
+	}
 	out.Total, out.Note, out.Near, out.Seq, out.More = r.Total, r.Note, r.Near, r.Seq, r.More
 	if joined && r.Note == missingWordsNote(r.Hits) {
 		out.Note = "" // some of these are not shown

@@ -115,7 +115,42 @@ func (a *Answers) ServicesInState(ctx context.Context, is, not []conformance.Nam
 func (a *Answers) SelectServices(ctx context.Context, q census.ServiceQuery) (ServicePage, error) {
 	q.Order = census.ByHost
 	list, err := a.ListServices(ctx, q)
-	return ServicePage{Services: list.Services, Total: list.Total, After: list.After, Seq: list.Seq}, err
+	page := ServicePage{Services: list.Services, Total: list.Total, After: list.After, Seq: list.Seq}
+	if err == nil && list.Total == 0 {
+		page.Note, err = a.noteNoServices(ctx, q)
+	}
+	return page, err
+}
+
+// noteNoServices says why no service is selected: an unknown category, with those that it may mean, or the
+// conditions together.
+func (a *Answers) noteNoServices(ctx context.Context, q census.ServiceQuery) (string, error) {
+	const together = "no service matches: use other words or fewer filters"
+	if q.Category == "" {
+		return together, nil
+	}
+	category := strings.ToLower(strings.TrimSpace(q.Category))
+	every, err := a.ListServices(ctx, census.ServiceQuery{Counted: true, Limit: 1})
+	if err != nil {
+		return "", err
+	}
+	isNamed := func(c census.CategoryCount) bool { return c.Name == category }
+	if slices.ContainsFunc(every.Categories, isNamed) {
+		return together, nil
+	}
+	named, err := a.ListServices(ctx, census.ServiceQuery{Category: category, Limit: 1})
+	if err != nil || named.Total > 0 { // it is less frequent than those that are counted
+		return together, err
+	}
+	note := fmt.Sprintf("no service has the category %q", CleanText(category, maxFilterText))
+	near := NearValues(category, every.Categories, func(c census.CategoryCount) string { return c.Name })
+	for i, name := range near {
+		near[i] = CleanText(name, maxFilterText)
+	}
+	if len(near) > 0 {
+		note += ": did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return note, nil
 }
 
 // ServiceListing is a part of a list of services, in an order.

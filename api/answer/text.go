@@ -40,3 +40,11 @@ func decodeRecord[T any](record store.Record) (T, error) {
 	}
 	return v, nil
 }
+
+// IsPlainWord reports whether a word that a service chose, such as a verb, is short and has only A-Z, a-z,
+// 0-9, "_", "." and "-": only such a word may stand in a text that models read as one of this server.
+func IsPlainWord(word string) bool {
+	return len(word) <= 60 && !strings.ContainsFunc(word, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '.' && r != '-'
+	})
+}

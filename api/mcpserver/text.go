@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"gazetteer/api/answer"
 	"gazetteer/call"
 	"gazetteer/protocol"
 )
@@ -48,12 +49,10 @@ func strangerText(text string, most int) string {
 	return cleanText(call.DropInstruction(text), most)
 }
 
-// safeWord returns a word that a service chose, such as a verb, or "" for one that is not of A-Z,
-// a-z, 0-9, "_", "." and "-": results show it outside of the texts that are marked as a service's.
+// safeWord returns a word that a service chose, such as a verb, or "" for one that is not plain:
+// results show it outside of the texts that are marked as a service's.
 func safeWord(word string) string {
-	if len(word) > 60 || strings.ContainsFunc(word, func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '.' && r != '-'
-	}) {
+	if !answer.IsPlainWord(word) {
 		return ""
 	}
 	return word

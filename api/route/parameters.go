@@ -93,6 +93,7 @@ var otherNames = map[string]string{
 	"query": "q", "search": "q", "text": "q", "keyword": "q", "keywords": "q", "term": "q", "terms": "q",
 	"size": "limit", "count": "limit", "page_size": "limit", "per_page": "limit", "top_k": "limit",
 	"page": "cursor", "page_token": "cursor", "offset": "cursor", "after": "cursor",
+	"category": "domain", "categories": "domain", // where a search has it
 }
 
 // DescribeKnown names the known parameter or member that is close to a wrong name or has another
