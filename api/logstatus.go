@@ -149,7 +149,7 @@ func describeBlock(s audit.Status, full bool) string {
 	case full:
 		return "its disk is full"
 	case errors.Is(s.Blocked, audit.ErrLock):
-		return "the witness that is its lock does not answer"
+		return "the witness that is its lock does not answer, or refuses"
 	default:
 		return "its files cannot be written"
 	}

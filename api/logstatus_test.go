@@ -82,10 +82,10 @@ func TestSilentLockBesideFullDisk(t *testing.T) {
 			t.Errorf("no problem %q: %q", kind, status.Work.Problems)
 		}
 	}
-	if p := h.get("/readyz?work=sign", 503).problem(t); !strings.HasPrefix(p.Detail, "sign: ") || !strings.HasSuffix(p.Detail, ": the witness that is its lock does not answer") {
+	if p := h.get("/readyz?work=sign", 503).problem(t); !strings.HasPrefix(p.Detail, "sign: ") || !strings.HasSuffix(p.Detail, ": the witness that is its lock does not answer, or refuses") {
 		t.Errorf("readyz?work=sign says %q", p.Detail)
 	}
-	if answer := h.requestAt(h.admin, "GET", "/admin/registry", nil); !strings.Contains(string(answer.body), `"log_blocked":"the lock of the log does not answer: lock.test: `) {
+	if answer := h.requestAt(h.admin, "GET", "/admin/registry", nil); !strings.Contains(string(answer.body), `"log_blocked":"the lock of the log has not cosigned: lock.test: `) {
 		t.Errorf("the operator does not read the cause: %s", answer.body)
 	}
 

@@ -597,6 +597,9 @@ func (l *Log) publishCheckpoint(ctx context.Context) error {
 		return ErrHalted
 	}
 	if l.state.Size == last.N && served {
+		if err := l.askSilentLock(ctx, last); err != nil || l.state.Size < l.mustReach() {
+			return err
+		}
 		l.advanceCursor()
 		return nil
 	}
@@ -643,7 +646,10 @@ func (l *Log) advanceCursor() {
 	if l.signed == nil || l.state.Size != l.last.N {
 		return
 	}
-	l.blocked = nil
+	if l.blocked != nil {
+		l.blocked = nil
+		l.log.Info("the transparency log signs again", "dir", l.dir)
+	}
 	l.position.MoveTo(l.state.storeCursor())
 }
 

@@ -23,8 +23,8 @@ const lockTimeout = 10 * time.Second
 // eraseDelay is the time after which deleted records no longer wait for the answer of the lock.
 const eraseDelay = time.Second
 
-// ErrLock means that the lock did not answer, so that the log cannot sign at the moment.
-var ErrLock = errors.New("the lock of the log does not answer")
+// ErrLock means that the lock did not answer, or refused, so that the log cannot sign at the moment.
+var ErrLock = errors.New("the lock of the log has not cosigned")
 
 // askLock compares a tree with the lock's tree, and sets the number of leaves that the tree must
 // have before the next signature. It returns the size of the lock's tree.
@@ -47,6 +47,19 @@ func (l *Log) askLock(ctx context.Context, head checkpoint.Checkpoint) (int64, e
 		l.lockSize = size
 	}
 	return cmp.Or(size, head.N), nil
+}
+
+// askSilentLock asks a lock that did not answer about the newest checkpoint again, so that the status
+// of the log shows that it can sign before the next leaf is there.
+func (l *Log) askSilentLock(ctx context.Context, last checkpoint.Checkpoint) error {
+	l.mu.Lock()
+	silent := errors.Is(l.blocked, ErrLock)
+	l.mu.Unlock()
+	if !silent {
+		return nil
+	}
+	_, err := l.askLock(ctx, last)
+	return err
 }
 
 // lockedSize returns the assumed size of the lock's tree.

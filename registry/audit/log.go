@@ -495,15 +495,16 @@ func (l *Log) CheckStore(ctx context.Context) error {
 	return l.growToSigned(ctx)
 }
 
-// checkLock compares the tree with the lock's tree. If the lock does not answer, the log asks it
-// again before the next signature.
+// checkLock compares the tree with the lock's tree. If the lock does not answer, the log is blocked,
+// and [Log.Run] asks it again.
 func (l *Log) checkLock(ctx context.Context) error {
 	if l.lockWitness == nil || l.state.Size < l.last.N {
 		return nil // the comparison follows when the tree is complete again
 	}
 	size, err := l.askLock(ctx, l.lastCheckpoint())
 	if errors.Is(err, ErrLock) {
-		l.log.Warn("the lock of the log does not answer: nothing is signed until it does", "error", err)
+		l.setBlocked(err)
+		l.log.Warn("the lock of the log has not cosigned: nothing is signed until it does", "error", err)
 		return nil
 	}
 	if err == nil && size > l.state.Size {

@@ -313,7 +313,7 @@ func TestLockOnAnotherDisk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.lines.until(t, "the lock of the log does not answer")
+	h.lines.until(t, "the lock of the log has not cosigned")
 	if now := h.checkpoint(); string(now) != string(newest) {
 		t.Errorf("signed without the lock:\n%s", now)
 	}
@@ -322,6 +322,31 @@ func TestLockOnAnotherDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.check(newest)
+	h.shut()
+}
+
+// TestSilentLockAtStart opens a log whose lock does not answer, and to which nothing is written: its
+// status says at once that it cannot sign. When the lock answers, the status and the server's log say
+// that it signs.
+func TestSilentLockAtStart(t *testing.T) {
+	h := newFixture(t)
+	h.events(1, 0, 10)
+	h.shut()
+	lock := newLock(t, openKey(t, h.dir))
+	lock.silent.Store(true)
+	h.open(Options{Lock: lock.cosigner(t), CheckStore: true})
+	if s := h.log.Status(); s.Signs() || !errors.Is(s.Blocked, ErrLock) {
+		t.Errorf("without its lock the log is at %+v", s)
+	}
+	h.lines.until(t, "trying again")
+	if s := h.log.Status(); s.Signs() {
+		t.Errorf("without its lock the log signs after the first retry: %+v", s)
+	}
+	lock.silent.Store(false)
+	h.lines.until(t, "the transparency log signs again")
+	if s := h.log.Status(); !s.Signs() {
+		t.Errorf("with its lock the log is at %+v", s)
+	}
 	h.shut()
 }
 
