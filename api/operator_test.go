@@ -138,6 +138,15 @@ func TestBlockLists(t *testing.T) {
 	if p := r.problem(t); r.StatusCode != 403 || p.Rule != "banned-handle" || strings.Contains(string(r.body), "squatter") {
 		t.Errorf("a banned handle: %s %s", r.Status, r.body)
 	}
+	if r := h.request("PUT", "/api/v1/agents/"+a.AirID, `{"username": "alice_bot"}`, "Content-Type", jsonType, "X-Agent-Secret", a.Secret); r.StatusCode != 200 {
+		t.Fatalf("%s %s", r.Status, r.body)
+	}
+	var added air.AddedBan
+	decodeInto(t, h.requestOperator("POST", "/admin/registry/bans", `{"kind": "handle", "value": "Alice_Bot"}`, 200), &added)
+	if added.Total != 1 || len(added.Agents) != 1 || added.Agents[0].AirID != a.AirID {
+		t.Errorf("the handle of %s is banned, and the answer is %+v", a.AirID, added)
+	}
+	h.requestOperator("DELETE", "/admin/registry/bans?kind=handle&value=alice_bot", "", 200)
 	h.requestOperator("POST", "/admin/registry/bans", `{"kind": "network", "value": "127.0.0.1"}`, 200)
 	for what, r := range map[string]bufferedResponse{
 		"registration": h.request("POST", "/api/v1/agents/register", `{"name": "A", "public_key": "`+newKey(t)+`"}`, "Content-Type", jsonType),

@@ -246,7 +246,28 @@ type BanBody struct {
 	Until  string `json:"until,omitempty" doc:"when it ends, 2026-01-31T12:00:00Z; left out: when it is lifted"`
 }
 
-func (a *Routes) addBan(ctx context.Context, in *route.JSONBody) (*route.Output[admission.Ban], error) {
+// AddedBan is a new line of a block list. The line does not change the agents that have the value
+// already: the operator suspends them.
+type AddedBan struct {
+	Kind    string         `json:"kind"`
+	Value   string         `json:"value"`
+	Reason  string         `json:"reason,omitempty"`
+	Created time.Time      `json:"created"`
+	Until   time.Time      `json:"until,omitzero"`
+	Agents  []BannedHolder `json:"agents,omitempty" doc:"active agents that have the value already, at most 20"`
+	Total   int            `json:"agents_total,omitempty" doc:"how many have it"`
+}
+
+// A BannedHolder is an agent that has what was put on a block list.
+type BannedHolder struct {
+	AirID string `json:"air_id"`
+	Name  string `json:"name"`
+}
+
+// maxHolders is how many agents an answer names.
+const maxHolders = 20
+
+func (a *Routes) addBan(ctx context.Context, in *route.JSONBody) (*route.Output[AddedBan], error) {
 	values, err := readTexts(in.Text, []string{"kind", "value"}, []string{"reason", "until"})
 	if err != nil {
 		return nil, err
@@ -260,7 +281,15 @@ func (a *Routes) addBan(ctx context.Context, in *route.JSONBody) (*route.Output[
 	if b, err = a.Answers.Registry.Ban(ctx, b); err != nil {
 		return nil, err
 	}
-	return route.Written(a.Mux, b), nil
+	added := AddedBan{Kind: b.Kind, Value: b.Value, Reason: b.Reason, Created: b.Created, Until: b.Until}
+	if d, err := a.CurrentDirectory(ctx); err == nil { // the line applies without it
+		var holders []registry.Agent
+		holders, added.Total = d.Select(b.IsOf, maxHolders)
+		for _, agent := range holders {
+			added.Agents = append(added.Agents, BannedHolder{agent.AirID, agent.Name})
+		}
+	}
+	return route.Written(a.Mux, added), nil
 }
 
 type liftInput struct {

@@ -181,6 +181,19 @@ func (p *Policy) CheckAgent(old, a registry.Agent, now time.Time) error {
 	return nil
 }
 
+// IsOf reports whether an agent has the key, the handle or the domain of an entry.
+func (b Ban) IsOf(a registry.Agent) bool {
+	switch b.Kind {
+	case BanKey:
+		return len(a.PublicKey) > 0 && did.FormatMultikey(a.PublicKey) == b.Value
+	case BanHandle:
+		return a.Handle == b.Value
+	case BanDomain:
+		return slices.Contains(a.NamedDomains(), b.Value)
+	}
+	return false
+}
+
 func banRefusal(b Ban, message string) error {
 	return &registry.Refusal{Kind: registry.ErrForbidden, Code: "banned-" + b.Kind, Message: message, Help: "if that is a mistake, ask the operator of the registry to lift it"}
 }

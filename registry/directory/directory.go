@@ -253,6 +253,21 @@ func (d *Directory) Search(q Query) (agents []Result, total int) {
 	return agents, total
 }
 
+// Select returns the first agents of the directory that match, and how many do.
+func (d *Directory) Select(matches func(registry.Agent) bool, limit int) (agents []registry.Agent, total int) {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	for _, w := range d.order {
+		if !matches(w.agent) {
+			continue
+		}
+		if total++; total <= limit {
+			agents = append(agents, w.agent)
+		}
+	}
+	return agents, total
+}
+
 func (w *listing) matchesQuery(words []string, capability string) bool {
 	if slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(w.searchText, word) }) {
 		return false

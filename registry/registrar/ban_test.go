@@ -34,9 +34,16 @@ func TestBlockLists(t *testing.T) {
 			refused(t, err)
 			continue
 		}
-		if got := ban(t, r, b[0], b[1]); got.Value != b[2] {
+		got := ban(t, r, b[0], b[1])
+		if got.Value != b[2] {
 			t.Errorf("%s %s stands as %s", b[0], b[1], got.Value)
 		}
+		if has := got.IsOf(old); has != (b[0] == admission.BanDomain) {
+			t.Errorf("%s %s is of the agent: %t", b[0], b[1], has)
+		}
+	}
+	if b := (admission.Ban{Kind: admission.BanKey, Value: multikey(9)}); !b.IsOf(old) {
+		t.Error("its key is not of the agent")
 	}
 	check := func(r *registrar.Registrar) {
 		t.Helper()

@@ -22,8 +22,8 @@ func (a *verbs) banCommand() *cobra.Command {
 		Short: "Put something on a block list",
 		Long: `Ban adds an entry to one of four block lists: a key that no agent may use, a handle
 that nobody may claim, a registrable domain that no agent may name, a network from
-which nobody may register, write or report. It applies from now on; suspend the agents
-that have the value already. The reason is visible to the operator only.
+which nobody may register, write or report. It applies from now on; the answer names the
+agents that have the value already: suspend them. The reason is visible to the operator only.
 
   gazetteer registry ban network 192.0.2.0/24 --reason "registers by script" --until 2027-01-31
   gazetteer registry ban domain evil.example`,
@@ -40,15 +40,30 @@ that have the value already. The reason is visible to the operator only.
 				}
 				body["until"] = at.Format(time.RFC3339)
 			}
-			return showAnswer(c.Context(), a, http.MethodPost, operatorRoot+"/bans", body, func(b admission.Ban) error {
-				a.PrintField("blocked", formatBan(a.Environment.Now(), b))
-				return nil
-			})
+			return showAnswer(c.Context(), a, http.MethodPost, operatorRoot+"/bans", body, a.printAddedBan)
 		},
 	}
 	c.Flags().StringVar(&reason, "reason", "", "the reason, for yourself")
 	c.Flags().StringVar(&until, "until", "", "when it ends, 2027-01-31 or 2027-01-31T12:00:00Z (default: when it is lifted)")
 	return c
+}
+
+// printAddedBan prints a new entry, and the agents that it does not touch although they have its value.
+func (a *verbs) printAddedBan(b air.AddedBan) error {
+	a.PrintField("blocked", formatBan(a.Environment.Now(), admission.Ban{Kind: b.Kind, Value: b.Value, Reason: b.Reason, Created: b.Created, Until: b.Until}))
+	if b.Total == 0 {
+		return nil
+	}
+	var suspend []string
+	for _, agent := range b.Agents {
+		a.PrintField("in use by", agent.AirID+", "+agent.Name)
+		suspend = append(suspend, a.FormatCommand("registry suspend "+agent.AirID+" --reason …"))
+	}
+	if more := b.Total - len(b.Agents); more > 0 {
+		a.PrintField("", fmt.Sprintf("and %d more", more))
+	}
+	a.PrintNextSteps("The agents that have it already keep it. Suspend them, if they are to stop:", suspend...)
+	return nil
 }
 
 // checkBanKind refuses an unknown kind of block list.
