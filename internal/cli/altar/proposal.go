@@ -188,24 +188,58 @@ func (v *verbs) printChange(c toolhost.Change) {
 func (v *verbs) approveCommand() *cobra.Command {
 	body := api.ApprovalBody{}
 	c := &cobra.Command{
-		Use:   "approve NAME",
-		Short: "Approve a proposed contract, or a pending change",
+		Use:   "approve NAME...",
+		Short: "Approve proposed contracts, or pending changes",
 		Long: `Approve lets clients call a proposed contract, or accepts the pending change of an
-approved one. A contract from a document is executed by the runtime inside the program (http,
+approved one. If one of several names is wrong, it approves none. A contract from a document is executed by the runtime inside the program (http,
 which altar.http_runtime in config.toml enables) and by no other, unless you name others:
 
   gazetteer contracts approve search_flights
   gazetteer contracts approve search_flights --allow planner --runtimes http,billing
 
 Lists that you omit stay unchanged when a contract is approved again.`,
-		Args: cli.ExactArgs(1, "the name of a contract"),
+		Args: cli.MinArgs(1, "the name of a contract"),
 		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return v.approveContracts(c.Context(), args, body)
+			}
 			return v.changeContract(c.Context(), args[0], "approve", body)
 		},
 	}
 	c.Flags().StringSliceVar(&body.Allow, "allow", nil, "ids of the clients that may call it; every client if you never name any")
 	c.Flags().StringSliceVar(&body.Runtimes, "runtimes", nil, "ids of the runtimes that may execute it, or any; http if you never name any")
 	return c
+}
+
+// approveContracts approves several contracts, one a row. It begins only if there are all of them, and
+// stops at the first refusal, which names those that are not approved.
+func (v *verbs) approveContracts(ctx context.Context, names []string, body api.ApprovalBody) error {
+	return v.runWithServer(ctx, cli.Operate, func(server *cli.Client) error {
+		var unknown []error
+		for _, name := range names {
+			unknown = append(unknown, v.findContract(ctx, server, name))
+		}
+		if err := errors.Join(unknown...); err != nil {
+			return fmt.Errorf("%w\nnothing was approved", err)
+		}
+		var approved []toolhost.Contract
+		var refused error
+		for i, name := range names {
+			var c toolhost.Contract
+			if _, err := server.SendJSON(ctx, http.MethodPost, "/admin/altar/contracts/"+url.PathEscape(name)+"/approve", body, nil, &c); err != nil {
+				refused = fmt.Errorf("%s: %w\nnot approved: %s", name, err, strings.Join(names[i:], ", "))
+				break
+			}
+			approved = append(approved, c)
+			if !v.JSON {
+				v.printContract(c)
+			}
+		}
+		if v.JSON {
+			return errors.Join(cli.WriteJSON(v.Out, approved), refused)
+		}
+		return errors.Join(v.warnOfMissingIdentities(ctx, server, approved...), refused)
+	})
 }
 
 func (v *verbs) revokeCommand() *cobra.Command {
