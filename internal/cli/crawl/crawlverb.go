@@ -146,8 +146,8 @@ const (
 // arrives. A list of any length begins at once, and a slow domain with many hosts does not delay
 // other hosts.
 func (a *verbs) crawlHosts(ctx context.Context, c *cli.Client, asked crawlFlags) error {
-	if !c.Local {
-		return exit.Usagef("crawl is for the operator of the server: run it on the server's machine, with --data-dir and without --server; anybody can add a host at %s/submit, and request a new visit at %s/bot", c.Base, c.Base)
+	if err := checkOperator(ctx, c); err != nil {
+		return err
 	}
 	if asked.again {
 		if err := a.requestVisits(ctx, c, asked.names); err != nil {
@@ -191,6 +191,19 @@ func (a *verbs) crawlHosts(ctx context.Context, c *cli.Client, asked crawlFlags)
 	}
 	if err == nil && results.empty > 0 && !asked.once {
 		return exit.ErrSilent
+	}
+	return err
+}
+
+// checkOperator refuses the address of a server that is not the one of its admin_listen.
+func checkOperator(ctx context.Context, c *cli.Client) error {
+	if c.Local {
+		return nil
+	}
+	var status struct{}
+	_, err := c.GetJSON(ctx, "/admin/status", &status)
+	if cli.IsRefusedWithStatus(err, http.StatusNotFound) || cli.IsRefusedWithStatus(err, http.StatusUnauthorized) {
+		return exit.Usagef("crawl is for the operator of the server: run it on the server's machine, with --data-dir and without --server, or name the address of admin_listen; anybody can add a host at %s/submit, and request a new visit at %s/bot", c.Base, c.Base)
 	}
 	return err
 }
