@@ -1,6 +1,7 @@
 package toolhost
 
 import (
+	"fmt"
 	"slices"
 
 	"gazetteer/internal/nearest"
@@ -33,15 +34,32 @@ func (h *Host) errUnknownTool(s *session, name string) *altar.Error {
 // suggestParameters adds to the refusal of parameters which ones are perhaps meant.
 func (c *contract) suggestParameters(refused *altar.Error, given any) *altar.Error {
 	problems, _ := refused.Details["problems"].([]altar.Problem)
-	members, _ := given.(map[string]any)
-	var names []string
-	for _, p := range c.Parameters {
-		names = append(names, p.Name)
-	}
-	changed := false
 	problems = slices.Clone(problems)
+	if !suggestMembers(problems, "", given, c.Parameters) {
+		return refused
+	}
+	return altar.ParametersError(problems)
+}
+
+// suggestMembers adds to the problems of unknown members of a value, which is an object or an array of
+// objects, which ones are perhaps meant. It reports whether it added anything.
+func suggestMembers(problems []altar.Problem, path string, value any, schemas []altar.ParameterSchema) (changed bool) {
+	if array, ok := value.([]any); ok {
+		for i, element := range array {
+			changed = suggestMembers(problems, fmt.Sprintf("%s/%d", path, i), element, schemas) || changed
+		}
+		return changed
+	}
+	members, _ := value.(map[string]any)
+	var names []string
+	for _, s := range schemas {
+		names = append(names, s.Name)
+		if s.Properties != nil {
+			changed = suggestMembers(problems, path+"/"+escapePointer(s.Name), members[s.Name], s.Properties) || changed
+		}
+	}
 	for name := range members {
-		i := slices.IndexFunc(problems, func(p altar.Problem) bool { return p.Path == "/"+escapePointer(name) })
+		i := slices.IndexFunc(problems, func(p altar.Problem) bool { return p.Path == path+"/"+escapePointer(name) })
 		if i < 0 || slices.Contains(names, name) {
 			continue
 		}
@@ -50,8 +68,5 @@ func (c *contract) suggestParameters(refused *altar.Error, given any) *altar.Err
 			changed = true
 		}
 	}
-	if !changed {
-		return refused
-	}
-	return altar.ParametersError(problems)
+	return changed
 }

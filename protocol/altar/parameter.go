@@ -2,6 +2,7 @@ package altar
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
@@ -193,15 +194,41 @@ func (c *checker) checkTyped(path string, v any, t Type, properties []ParameterS
 		}
 	}
 	if !ok {
-		c.addf(path, "is %s, want %s", describeValue(v), t)
+		c.addMismatch(path, v, t)
 	}
 	return v
+}
+
+// maxShownValue is the length of the longest value that a problem shows in its right form.
+const maxShownValue = 40
+
+// addMismatch adds the problem of a value of another type. If only its quotation marks are wrong, it
+// shows the right form.
+func (c *checker) addMismatch(path string, v any, t Type) {
+	hint := ""
+	switch text := fmt.Sprint(v); v.(type) {
+	case string:
+		var value any
+		if len(text) > maxShownValue || json.Unmarshal([]byte(text), &value) != nil {
+			break
+		}
+		_, isNumber := value.(float64)
+		_, isBool := value.(bool)
+		if isNumber && (t.Base == Float || t.Base == Integer && !strings.ContainsAny(text, ".eE")) || isBool && t.Base == Boolean {
+			hint = "; write " + text + ", without quotation marks"
+		}
+	case Number, bool:
+		if t.Base == String && len(text) <= maxShownValue {
+			hint = `; write "` + text + `", in quotation marks`
+		}
+	}
+	c.addf(path, "is %s, want %s%s", describeValue(v), t, hint)
 }
 
 func (c *checker) checkInteger(path string, v any) any {
 	n, ok := v.(Number)
 	if !ok {
-		c.addf(path, "is %s, want integer", describeValue(v))
+		c.addMismatch(path, v, Type{Base: Integer})
 		return v
 	}
 	if strings.ContainsAny(string(n), ".eE") {

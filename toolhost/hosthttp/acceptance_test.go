@@ -223,6 +223,10 @@ func TestSimilarNamesAreSuggested(t *testing.T) {
 		{"secre", `{}`, "there is no tool \"secre\""}, // secret is not for this client
 		{"need", `{"txt":"a"}`, "/txt: is not a parameter of the contract; did you mean text?"},
 		{"need", `{"text":"a","other":"b"}`, "/other: is not a parameter of the contract"},
+		{"echo", `{"who":{"name":"a","nam":"b"}}`, "/who/nam: is not a parameter of the contract; did you mean name?"},
+		{"need", `{"text":5}`, `/text: is a number, want string; write "5", in quotation marks`},
+		{"echo", `{"list":[1,"2"]}`, "/list/1: is a string, want integer; write 2, without quotation marks"},
+		{"echo", `{"list":[1,"02"]}`, "/list/1: is a string, want integer"},
 	} {
 		a := h.call(session, "i", test.tool, test.parameters)
 		if a.Error == nil || !strings.Contains(a.Error.Message, test.want) || strings.Contains(a.Error.Message, "did you mean") != strings.Contains(test.want, "did you mean") {
