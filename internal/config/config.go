@@ -4,7 +4,6 @@ package config
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -14,7 +13,6 @@ import (
 	"net/url"
 	"os"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -316,9 +314,9 @@ func LocalURL(listen string) string {
 	return "http://" + net.JoinHostPort(host, port)
 }
 
-// readFile reads the file and returns its unknown keys. After any other fault the rest of the file is
-// unknown, and this is the error.
-func (c *Config) readFile(file string, environ []string) (unknown []error, err error) {
+// readFile reads the file and returns its faults. After a broken line the rest of the file is unknown,
+// and this is the error.
+func (c *Config) readFile(file string, environ []string) (faults []error, err error) {
 	for _, pair := range environ {
 		if v, ok := strings.CutPrefix(pair, "GAZETTEER_CONFIG="); ok && file == "" {
 			file = v
@@ -371,55 +369,6 @@ func readRegularFile(name string) ([]byte, error) {
 		err = fmt.Errorf("%s has more than %d MiB", name, maxFile>>20)
 	}
 	return text, err
-}
-
-// wrongType matches the decoder's error for a value of the wrong type, which names types of Go.
-var wrongType = regexp.MustCompile(`cannot decode TOML (\w+) into (?:struct field \S+ of type )?(?:a Go value of type )?(\S+)`)
-
-// typeWords are the words for types of TOML and of Go.
-var typeWords = map[string]string{
-	"string": "a text in quotes", "integer": "a whole number", "int": "a whole number", "int64": "a whole number", "float": "a number", "float64": "a number", "boolean": "true or false", "bool": "true or false",
-	"array": "a list", "[]string": "a list of texts", "config.Duration": `a time such as "30s"`, "table": "a table",
-}
-
-// decodeTOML reads TOML strictly. It returns each unknown key with its line. A wrong type, a repeated key
-// or a broken line ends the reading and is the error.
-func (c *Config) decodeTOML(file string, text []byte) (unknown []error, err error) {
-	err = toml.NewDecoder(strings.NewReader(string(text))).DisallowUnknownFields().EnableUnmarshalerInterface().Decode(c)
-	lines := strings.Split(string(text), "\n")
-	var strict *toml.StrictMissingError
-	var wrong *toml.DecodeError
-	switch {
-	case errors.As(err, &strict):
-		for _, e := range strict.Errors {
-			row, column := e.Position()
-			unknown = append(unknown, fmt.Errorf("%s:%d:%d: %w\n%d| %s", file, row, column, describeUnknownKey(strings.Join(e.Key(), ".")), row, lines[row-1]))
-		}
-	case errors.As(err, &wrong):
-		row, column := wrong.Position()
-		if wanted := wrongType.FindStringSubmatch(wrong.Error()); wanted != nil {
-			return nil, fmt.Errorf("%s:%d:%d: want %s, not %s\n%d| %s", file, row, column, cmp.Or(typeWords[wanted[2]], "another type"), cmp.Or(typeWords[wanted[1]], wanted[1]), row, lines[row-1])
-		}
-		if advice := adviseValue(wrong.Error(), lines[row-1]); advice != "" {
-			return nil, fmt.Errorf("%s:%d:%d: %s\n%d| %s", file, row, column, advice, row, lines[row-1])
-		}
-		return nil, fmt.Errorf("%s:%d:%d: %v\n%s", file, row, column, wrong, wrong.String())
-	case err != nil:
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
-	c.recordLines(file, text)
-	return unknown, nil
-}
-
-// adviseValue says how to write a value that the decoder cannot read; "" if its own message has to do.
-func adviseValue(message, line string) string {
-	if !strings.Contains(message, "at start of value") {
-		return ""
-	}
-	if strings.ContainsAny(line, "“”„‟«»‘’") {
-		return `a text needs straight quotation marks: key = "text"`
-	}
-	return `a text needs quotation marks, key = "text"; other values are numbers, true, false and lists in brackets`
 }
 
 // isListenAddress reports whether a text has a host, perhaps an empty one, and a port.

@@ -9,45 +9,69 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// recordLines records the line of each key of a file that was decoded.
-func (c *Config) recordLines(file string, text []byte) {
-	if c.places == nil {
-		return
-	}
+// A keyPlace is where a key or a table is named in a file.
+type keyPlace struct {
+	name        string // with the names of its tables
+	row, column int
+	table       bool // it begins a table
+	inline      bool // it is in an inline table
+}
+
+// findKeys returns the keys and tables of a file, in their order, and whether all of it is TOML.
+func findKeys(text []byte) (places []keyPlace, whole bool) {
 	var p unstable.Parser
 	p.Reset(text)
 	table := ""
 	for p.NextExpression() {
 		e := p.Expression()
-		if e.Kind == unstable.Table {
-			name, _ := nameOfKey(&p, e)
-			table = name + "."
+		if e.Kind == unstable.KeyValue {
+			places = appendKey(places, &p, table, e, false)
 			continue
 		}
-		c.recordKey(&p, file, table, e)
+		place := locateKey(&p, e)
+		place.table, table = true, place.name+"."
+		places = append(places, place)
 	}
+	return places, p.Error() == nil
 }
 
-// recordKey records the line of a key, and those of the keys in an inline table.
-func (c *Config) recordKey(p *unstable.Parser, file, table string, e *unstable.Node) {
-	name, line := nameOfKey(p, e)
-	c.places[table+name] = fmt.Sprintf("%s:%d", file, line)
-	if e.Value().Kind != unstable.InlineTable {
+// appendKey appends a key, and those in its inline table.
+func appendKey(places []keyPlace, p *unstable.Parser, table string, e *unstable.Node, inline bool) []keyPlace {
+	place := locateKey(p, e)
+	place.name, place.inline = table+place.name, inline
+	places = append(places, place)
+	if e.Value().Kind == unstable.InlineTable {
+		for members := e.Value().Children(); members.Next(); {
+			places = appendKey(places, p, place.name+".", members.Node(), true)
+		}
+	}
+	return places
+}
+
+// locateKey returns the name of a key or table, with its dots, and where it begins.
+func locateKey(p *unstable.Parser, e *unstable.Node) keyPlace {
+	var words []string
+	var place keyPlace
+	for key := e.Key(); key.Next(); {
+		if at := p.Shape(key.Node().Raw).Start; len(words) == 0 {
+			place.row, place.column = at.Line, at.Column
+		}
+		words = append(words, string(key.Node().Data))
+	}
+	place.name = strings.Join(words, ".")
+	return place
+}
+
+// recordLines records the line of each key of a file.
+func (c *Config) recordLines(file string, places []keyPlace) {
+	if c.places == nil {
 		return
 	}
-	for members := e.Value().Children(); members.Next(); {
-		c.recordKey(p, file, table+name+".", members.Node())
+	for _, p := range places {
+		if !p.table {
+			c.places[p.name] = fmt.Sprintf("%s:%d", file, p.row)
+		}
 	}
-}
-
-// nameOfKey returns the name of a key or table, with its dots, and its line.
-func nameOfKey(p *unstable.Parser, e *unstable.Node) (name string, line int) {
-	var words []string
-	for key := e.Key(); key.Next(); {
-		words = append(words, string(key.Node().Data))
-		line = p.Shape(key.Node().Raw).Start.Line
-	}
-	return strings.Join(words, "."), line
 }
 
 // Locate puts the place that sets a key before each error about this key: "config.toml:12: ". The message

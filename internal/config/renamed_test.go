@@ -43,6 +43,7 @@ func TestUnknownKeysAreExplained(t *testing.T) {
 	for text, want := range map[string]string{
 		"[craler]\nrate = 1.0\n":               `unknown key "craler": did you mean crawler?`,
 		"rate = 1.0\n":                         `unknown key "rate": did you mean crawler.rate?`,
+		"crawler = { ratte = 1.0 }\n":          `unknown key "crawler.ratte": did you mean crawler.rate?`,
 		"[api]\nadmission = \"closed\"\n":      `unknown key "api.admission": did you mean registry.admission?`,
 		"[api]\nnothing_of_this_kind = true\n": `unknown key "api.nothing_of_this_kind"; config.toml lists every key`,
 	} {

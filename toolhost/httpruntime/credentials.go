@@ -3,11 +3,14 @@ package httpruntime
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
+	"regexp"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"golang.org/x/net/http/httpguts"
 
 	"gazetteer/protocol/altar"
@@ -39,7 +42,9 @@ func ReadCredentials(file string) (map[string]Credential, error) {
 	decoder.DisallowUnknownFields()
 	_, strict := altar.ReadValue(text) // the decoder takes the last of two equal names
 	if err := decoder.Decode(&list); err != nil || strict != nil {
-		return nil, fmt.Errorf(`%s is not {"HOST": {"header": "Authorization", "value": "Bearer …"}}, with each host once`, file)
+		at := offsetOf(text, err, strict, decoder.InputOffset())
+		line := 1 + bytes.Count(text[:min(at, int64(len(text)))], []byte("\n"))
+		return nil, fmt.Errorf(`%s:%d: it is not {"HOST": {"header": "Authorization", "value": "Bearer …"}}, with each host once`, file, line)
 	}
 	credentials := map[string]Credential{}
 	for name, c := range list {
@@ -58,6 +63,29 @@ func ReadCredentials(file string) (map[string]Credential, error) {
 		credentials[host] = c
 	}
 	return credentials, nil
+}
+
+// unknownField matches the decoder's error for a member of another name, which has no offset.
+var unknownField = regexp.MustCompile(`unknown field (".*")$`)
+
+// offsetOf returns where a text contradicts its form: the decoder's error err names its place, and so
+// does strict, that of the strict reader; read is how far the decoder came.
+func offsetOf(text []byte, err, strict error, read int64) int64 {
+	if e, ok := errors.AsType[*jsontext.SyntacticError](strict); ok {
+		return e.ByteOffset
+	}
+	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return e.Offset
+	}
+	if err == nil {
+		return read
+	}
+	if name := unknownField.FindStringSubmatch(err.Error()); name != nil {
+		if at := regexp.MustCompile(regexp.QuoteMeta(name[1]) + `\s*:`).FindIndex(text); at != nil {
+			return int64(at[0])
+		}
+	}
+	return read
 }
 
 // authorityOf returns the form of a host and its port under which credentials are kept: another port

@@ -848,4 +848,14 @@ func TestCredentialsFile(t *testing.T) {
 			t.Errorf("%s: %v, %v", bad, list, err)
 		}
 	}
+	for bad, line := range map[string]string{
+		"{\n\"a.example\": {\"header\": \"X\",\n\"value\": 5}}\n":                          ":3: it is not {",
+		"{\n\"a.example\": {\"header\": \"X\",\n\"value\": \"y\"},\n}\n":                   ":3: it is not {",
+		"{\"a.example\": {\n\"header\": \"X\",\n\"valuee\": \"y\"},\n\"b.example\": {}}\n": ":3: it is not {",
+		"{\"a.example\": {},\n\"a.example\": {}\n}\n":                                      ":2: it is not {",
+	} {
+		if _, err := write(bad, 0o600); err == nil || !strings.Contains(err.Error(), line) {
+			t.Errorf("%s: %v, want %s", bad, err, line)
+		}
+	}
 }
