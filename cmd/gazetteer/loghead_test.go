@@ -98,7 +98,7 @@ func TestClientsNoticeAFork(t *testing.T) {
 	if out, _ := p.cli(verbs[0]...); !strings.Contains(out, "contradicts itself: it shows a tree of 1 leaves, and has shown one of 2 before") {
 		t.Errorf("an older copy:\n%s", out)
 	}
-	// Whoever owns an agent there learns of it, too, before anything is written.
+	// The owner of an agent there learns of it, too, before anything is written.
 	files := func() string {
 		names, err := filepath.Glob(filepath.Join(p.dir, "*"))
 		if err != nil {
