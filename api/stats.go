@@ -20,7 +20,7 @@ type Stats struct {
 	HistoryFrom time.Time              `json:"history_from,omitzero" doc:"since when changes of the five states are recorded"`
 	LastVisit   time.Time              `json:"last_visit,omitzero" doc:"when the last visit to any host ended"`
 	Hosts       int                    `json:"hosts" doc:"Hosts are network hosts that the crawler knows."`
-	Domains     int                    `json:"domains" doc:"Domains are the registrable domains of these hosts by the public suffix list: example.co.uk for www.example.co.uk. Anyone can have any number of hosts below one domain, so each figure that counts hosts also says how many domains they are below."`
+	Domains     int                    `json:"domains" doc:"Domains are the registered domains of these hosts: example.co.uk for www.example.co.uk, and netlify.app for a host below this public suffix of a provider. Anyone can have any number of hosts below one domain, so each figure that counts hosts also says how many domains they are below; the number of owners is between the two."`
 	Visited     int                    `json:"visited" doc:"A visited host had at least one visit that ended."`
 	Services    int                    `json:"services" doc:"A service is a host with a current document at an authoritative address: a host whose only document is at /ai publishes, and is no service (AI Discovery §4.1)."`
 	Documents   int                    `json:"documents" doc:"Documents are the current ones; a summary counts as a document."`
@@ -55,7 +55,7 @@ type FigureFamily struct {
 type HostsFigure struct {
 	Value   string `json:"value" doc:"can be a text of a stranger"`
 	Hosts   int    `json:"hosts"`
-	Domains int    `json:"domains" doc:"the registrable domains that these hosts are below"`
+	Domains int    `json:"domains" doc:"the registered domains that these hosts are below"`
 	List    string `json:"list" doc:"the hosts that it counts"`
 }
 
@@ -85,7 +85,7 @@ type countedInput struct {
 type CountedHosts struct {
 	Figure  string   `json:"figure"`
 	Total   int      `json:"total"`
-	Domains int      `json:"domains" doc:"the registrable domains that these hosts are below"`
+	Domains int      `json:"domains" doc:"the registered domains that these hosts are below"`
 	Note    string   `json:"note,omitempty" doc:"why the figure counts nothing, if its definition excludes it"`
 	Hosts   []string `json:"hosts" doc:"in the order in which this server first read them"`
 	Next    string   `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`

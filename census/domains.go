@@ -8,16 +8,16 @@ import (
 	"gazetteer/internal/psl"
 )
 
-// A Count says how many hosts have a feature, and how many registrable domains these hosts are below.
+// A Count says how many hosts have a feature, and how many registered domains these hosts are below.
 // Anyone can make any number of hosts below one domain.
 type Count struct{ Hosts, Domains int }
 
-// domainNumbers numbers registrable domains from 0.
+// domainNumbers numbers registered domains from 0.
 type domainNumbers map[string]uint32
 
-// numberOf returns the number of the registrable domain of a host, a new one if it has none.
+// numberOf returns the number of the registered domain of a host, a new one if it has none.
 func (n domainNumbers) numberOf(host string) uint32 {
-	domain := psl.Domain(host)
+	domain := psl.Registered(host)
 	number, known := n[domain]
 	if !known {
 		number = uint32(len(n))

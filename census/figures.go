@@ -17,7 +17,7 @@ type Figures struct {
 	// HistoryFrom is the first change of a state that is recorded, zero for none.
 	HistoryFrom time.Time
 	Hosts       int // known
-	Domains     int // registrable domains of the known hosts
+	Domains     int // registered domains of the known hosts
 	Visited     int
 	Services    int // hosts with a current document that is not an alias
 	Documents   int
@@ -26,7 +26,7 @@ type Figures struct {
 	// OptedOut counts hosts whose owner does not want them visited. Nothing else of them is stored,
 	// and nothing of them is in the census.
 	OptedOut int
-	// Features says how many hosts have a feature, below how many registrable domains.
+	// Features says how many hosts have a feature, below how many registered domains.
 	Features map[Feature]Count
 	// VerbOperations says how many operations have a verb.
 	VerbOperations map[string]int

@@ -36,7 +36,7 @@ type Live struct {
 	names     []Feature // by number
 	hosts     []*roaring.Bitmap
 	numbers   domainNumbers
-	domains   []uint32 // the registrable domains of rows
+	domains   []uint32 // the registered domains of rows
 	standings map[conformance.Standing]uint16
 	turnsOf   []conformance.Standing // by number
 	agents    map[string]registry.Agent

@@ -168,8 +168,9 @@ The census counts the records up to %s. %s
   recorded change (` + "`history`" + `), and ` + "`unknown`" + ` where there is none; TLS, robots.txt and the outcomes of
   requests are not counted then.
 - A **figure** of a family counts hosts, each once, however many of its documents have the value. Its
-  **domains** are the registrable ones of these hosts by the public suffix list: anyone can have any
-  number of hosts below one domain, so a figure of many hosts and few domains is one of few owners.
+  **domains** are the registered ones of these hosts (by the ICANN part of the public suffix list: all
+  hosts below ` + "`netlify.app`" + ` have one domain). Anyone can have any number of hosts below a domain, so the
+  number of owners is between that of domains and that of hosts.
   Figures over time and of survival count hosts alone.
 - Records that are dated after the date do not count. Where a clock went back, a change of states
   counts from the time of the change before it.

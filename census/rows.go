@@ -108,7 +108,7 @@ func renderLines(h *Facts) (*factLines, error) {
 	number := func(n int) string { return fmt.Sprint(n) }
 	write := func(i int, cells ...string) { writers[i].Write(cells) } // into memory, which does not fail
 	write(0, h.Host, formatTime(h.Added), formatTime(h.Visited), string(h.Judged), string(s.Class), verdictCell(s.Reachable), verdictCell(s.WellFormed), verdictCell(s.Conformant), verdictCell(s.Consistent), verdictCell(s.Answers),
-		number(s.Level), h.Robots, sanitizeCell(h.TLS), joinKinds(published), number(len(h.Documents)), number(operations), number(len(h.Versions)), psl.Domain(h.Host))
+		number(s.Level), h.Robots, sanitizeCell(h.TLS), joinKinds(published), number(len(h.Documents)), number(operations), number(len(h.Versions)), psl.Registered(h.Host))
 	for _, d := range h.Documents {
 		write(1, h.Host, d.Kind, d.Digest, number(d.Bytes), number(d.Tokens), number(len(d.Verbs)), number(d.Level), number(d.Errors), number(d.Warnings), formatTime(d.Fetched),
 			strings.Join(d.Rules, " "), sanitizeCell(d.MediaType), sanitizeCells(d.Namespaces), sanitizeCells(d.Languages), sanitizeCells(d.Categories), sanitizeCells(d.Classes))
@@ -140,7 +140,7 @@ func renderLines(h *Facts) (*factLines, error) {
 }
 
 func newHostObject(h *Facts) hostObject {
-	o := hostObject{Host: h.Host, Domain: psl.Domain(h.Host), Added: formatTime(h.Added), Visited: formatTime(h.Visited), Judged: h.Judged, Class: string(h.Standing.Class), States: map[string]string{}, Level: h.Standing.Level, Robots: h.Robots, TLS: h.TLS, Outcomes: map[string]string{}}
+	o := hostObject{Host: h.Host, Domain: psl.Registered(h.Host), Added: formatTime(h.Added), Visited: formatTime(h.Visited), Judged: h.Judged, Class: string(h.Standing.Class), States: map[string]string{}, Level: h.Standing.Level, Robots: h.Robots, TLS: h.TLS, Outcomes: map[string]string{}}
 	for _, f := range standingFeatures(h.Standing) {
 		if name, verdict, found := strings.Cut(f.Value, "="); found && f.Family == "state" {
 			o.States[name] = verdict

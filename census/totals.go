@@ -14,7 +14,7 @@ type Total struct {
 func Totals() []Total {
 	return []Total{
 		{"hosts", "Hosts are network hosts that the crawler knows."},
-		{"domains", "Domains are the registrable domains of these hosts by the public suffix list: example.co.uk for www.example.co.uk. Anyone can have any number of hosts below one domain, so each figure that counts hosts also says how many domains they are below."},
+		{"domains", "Domains are the registered domains of these hosts: example.co.uk for www.example.co.uk, and netlify.app for a host below this public suffix of a provider. Anyone can have any number of hosts below one domain, so each figure that counts hosts also says how many domains they are below; the number of owners is between the two."},
 		{"visited", "A visited host had at least one visit that ended."},
 		{"services", "A service is a host with a current document at an authoritative address: a host whose only document is at /ai publishes, and is no service (AI Discovery §4.1)."},
 		{"documents", "Documents are the current ones; a summary counts as a document."},

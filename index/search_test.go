@@ -510,9 +510,15 @@ func TestNameOfDomainComesFirst(t *testing.T) {
 // TestOneDomainDoesNotFillThePage checks that the hosts below one domain, which cost nothing, leave places
 // on the first page, also if they call themselves like the request, and follow when nothing else does.
 func TestOneDomainDoesNotFillThePage(t *testing.T) {
+	for _, domain := range []string{"crowd.test", "netlify.app"} { // a public suffix of a provider
+		t.Run(domain, func(t *testing.T) { testOneDomain(t, domain) })
+	}
+}
+
+func testOneDomain(t *testing.T, domain string) {
 	services := []*document.Document{agis("rival.test", "BOOK /table: Books a table at a restaurant")}
 	for i := range 40 {
-		host := fmt.Sprintf("h%02d.crowd.test", i)
+		host := fmt.Sprintf("h%02d.%s", i, domain)
 		services = append(services, agis(host, "BOOK /table: Books a table at a restaurant", "BOOK /restaurant: Book a table, book a table"))
 		if i%2 == 0 {
 			services[i+1].Service.Name = "Book a table"

@@ -53,7 +53,8 @@ func senderKey(sender string) string {
 
 // shareKey returns the name under which the first contacts of a sender count, and its mail in an inbox
 // that is more than half full. The agents of this registry count one by one. All DIDs below another
-// registrable domain count together, because its owner can make any number of them.
+// registered domain count together: its owner can make any number of them, and so can anyone below the
+// domain of a provider of free names.
 func (r *Relay) shareKey(sender string) string {
 	web, err := did.ParseWeb(sender)
 	if err != nil {
@@ -62,7 +63,7 @@ func (r *Relay) shareKey(sender string) string {
 	if own, err := did.ParseWeb(r.DID); err == nil && own.SameHost(web) {
 		return uniformDID(web)
 	}
-	return psl.Domain(web.Host)
+	return psl.Registered(web.Host)
 }
 
 // domainContacts is how many times the first contacts of one sender all DIDs below a foreign domain have:

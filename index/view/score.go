@@ -220,8 +220,9 @@ func (v *View) collectCandidates(words *wordScores, masks []bitset.Set, n int) (
 // service fills every page; a host: filter lifts it.
 const perService = 3
 
-// perDomain is the number of operations below one registrable domain that come before those of other
-// domains. One record in DNS gives a domain any number of hosts, which would fill the first page.
+// perDomain is the number of operations below one registered domain that come before those of other
+// domains. One record in DNS gives a domain any number of hosts, which would fill the first page; so do
+// the free names below the domain of a provider.
 const perDomain = 5
 
 // The number of operations that are scored in full: those with the best words, and those whose

@@ -43,7 +43,7 @@ type DocumentRun struct {
 	Fingerprint               string
 	start, operationsEnd, end uint32 // the operations have the numbers from start up to operationsEnd, the other entries those up to end
 	hostHash                  uint32
-	domain                    string // the registrable domain of the host
+	domain                    string // the registered domain of the host
 }
 
 // hasHostOf reports whether both runs are documents of one host.
@@ -103,7 +103,7 @@ func (e *segmentEntries) addEntry(id string) error {
 	}
 	last, number := len(e.Runs)-1, uint32(len(e.RunOf))
 	if last < 0 || e.Runs[last].Source != s || e.Runs[last].Fingerprint != print {
-		e.Runs = append(e.Runs, DocumentRun{Source: s, Fingerprint: print, start: number, operationsEnd: number, end: number, hostHash: tokens.HashText(s.Host), domain: psl.Domain(s.Host)})
+		e.Runs = append(e.Runs, DocumentRun{Source: s, Fingerprint: print, start: number, operationsEnd: number, end: number, hostHash: tokens.HashText(s.Host), domain: psl.Registered(s.Host)})
 		last++
 	}
 	e.Runs[last].end++

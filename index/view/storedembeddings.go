@@ -206,7 +206,7 @@ func (file *mappedFile) readSegment(want embeddingsHeader) (*SegmentData, error)
 	for _, r := range runs {
 		of := entry.Source{Host: take(r.Host), Kind: document.Kind(take(r.Kind))}
 		e.Runs = append(e.Runs, DocumentRun{
-			Source: of, Fingerprint: take(r.Fingerprint), hostHash: tokens.HashText(of.Host), domain: psl.Domain(of.Host),
+			Source: of, Fingerprint: take(r.Fingerprint), hostHash: tokens.HashText(of.Host), domain: psl.Registered(of.Host),
 			start: r.Start, operationsEnd: r.OperationsEnd, end: r.End,
 		})
 	}

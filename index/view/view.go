@@ -20,7 +20,7 @@ type View struct {
 	Operations int                 // operations that are not deleted
 	twinHosts  map[string]bool     // hosts of which operations gave way to their twins
 	several    map[string][]runRef // the documents of the hosts that have more than one
-	domains    bool                // its hosts belong to more than one registrable domain
+	domains    bool                // its hosts belong to more than one registered domain
 	Entries    int                 // entries of every kind that are not deleted
 	Size       int                 // entries, deleted ones included
 	prepared   bool                // see PrepareView; guarded by the directory's mu
@@ -85,7 +85,7 @@ func newView(dir *Directory, snapshot *scorch.IndexSnapshot, derived []*SegmentD
 	return v, nil
 }
 
-// hasSeveralDomains reports whether the hosts of the view belong to more than one registrable domain.
+// hasSeveralDomains reports whether the hosts of the view belong to more than one registered domain.
 func (v *View) hasSeveralDomains() bool {
 	first := ""
 	for i := range v.Segments {

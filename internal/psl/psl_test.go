@@ -11,6 +11,14 @@ func TestDomain(t *testing.T) {
 			t.Errorf("Domain(%q) = %q, want %q", host, got, want)
 		}
 	}
+	for host, want := range map[string]string{
+		"a.netlify.app": "netlify.app", "netlify.app": "netlify.app", "b.a.github.io": "github.io", "b.s3.eu-west-1.amazonaws.com": "amazonaws.com",
+		"www.example.co.uk": "example.co.uk", "co.uk": "co.uk", "a.b.example.test": "example.test", "test": "test", "127.0.0.1": "127.0.0.1", "::1": "::1", "": "", ".": ".", "a..com": "a..com",
+	} {
+		if got := Registered(host); got != want {
+			t.Errorf("Registered(%q) = %q, want %q", host, got, want)
+		}
+	}
 	if !SameDomain("a.example.com", "example.com") || SameDomain("a.co.uk", "b.co.uk") || SameDomain("co.uk", "a.co.uk") {
 		t.Error("domains are compared wrongly")
 	}

@@ -260,10 +260,16 @@ func TestSenderHasOneNameInRulesAndQuotas(t *testing.T) {
 // TestDIDsOfOneDomainShareAnInbox checks that the owner of a domain, who can make any number of DIDs, does
 // not fill an inbox with them, and that the agents of the registry count one by one.
 func TestDIDsOfOneDomainShareAnInbox(t *testing.T) {
+	for _, domain := range []string{"crowd.test", "netlify.app"} { // a public suffix of a provider
+		t.Run(domain, func(t *testing.T) { testDIDsOfOneDomain(t, domain) })
+	}
+}
+
+func testDIDsOfOneDomain(t *testing.T, domain string) {
 	w := newWorld(t, func(o *relay.Options, _ *relayhttp.Options) { o.MaxMail = 40 })
 	accepted := 0
 	for i := range 50 {
-		if w.pushFrom(fmt.Sprintf("did:web:h%d.crowd.test:u%d:%s", i%5, i, alice), alice, bob) == http.StatusAccepted {
+		if w.pushFrom(fmt.Sprintf("did:web:h%d.%s:u%d:%s", i%5, domain, i, alice), alice, bob) == http.StatusAccepted {
 			accepted++
 		}
 	}
