@@ -92,7 +92,8 @@ def base58(data):
 
 
 def utc(seconds):
-    return datetime.datetime.fromtimestamp(time.time() + seconds, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    at = datetime.datetime.fromtimestamp(time.time() + seconds, datetime.timezone.utc)
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 envelope = {

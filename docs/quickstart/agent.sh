@@ -15,9 +15,9 @@ sign() { # signs the text of standard input
 }
 member() { sed -n "s/.*\"$1\":\"\([^\"]*\)\".*/\1/p"; } # the text of a member of JSON
 random() { openssl rand -hex 16 | sed 's/^\(........\)\(....\).\(...\).\(...\)/\1-\2-4\3-8\4-/'; } # a UUID
-utc() { # the time in so many seconds, with date of GNU or of BSD
+utc() { # the time in so many seconds, with milliseconds, with date of GNU or of BSD
 	at=$(($(date +%s) + $1))
-	date -u -d "@$at" +%Y-%m-%dT%H:%M:%SZ 2>"$dir/error" || date -u -r "$at" +%Y-%m-%dT%H:%M:%SZ
+	date -u -d "@$at" +%Y-%m-%dT%H:%M:%S.000Z 2>"$dir/error" || date -u -r "$at" +%Y-%m-%dT%H:%M:%S.000Z
 }
 
 # 1. Look up the recipient first, so that a wrong handle registers nothing. Then register a name and a public key.

@@ -89,11 +89,11 @@ func main() {
 // encoding/json makes of maps.
 func (me identity) offer(to string) []byte {
 	envelope := map[string]any{
-		"id": uuid(), "thread_id": uuid(), "nonce": uuid(), "timestamp": time.Now().UTC().Format(time.RFC3339),
+		"id": uuid(), "thread_id": uuid(), "nonce": uuid(), "timestamp": utc(0),
 		"from": me.DID, "to": to,
 		"body": map[string]any{
 			"type": "Offer", "description": "A table for two at eight", "price": map[string]any{"amount_cents": 500, "currency": "EUR"},
-			"expires_at": time.Now().Add(time.Hour).UTC().Format(time.RFC3339),
+			"expires_at": utc(time.Hour),
 		},
 	}
 	envelope["signature"] = "z" + base58(ed25519.Sign(me.key, encode(envelope)))
@@ -159,6 +159,11 @@ func base58(data []byte) string {
 	}
 	zeros := len(data) - len(bytes.TrimLeft(data, "\x00"))
 	return strings.Repeat("1", zeros) + text
+}
+
+// utc returns the time after a duration, with milliseconds.
+func utc(after time.Duration) string {
+	return time.Now().Add(after).UTC().Format("2006-01-02T15:04:05.000Z")
 }
 
 // uuid returns a random UUID (RFC 9562, version 4).

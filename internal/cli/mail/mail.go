@@ -93,7 +93,7 @@ func explainMailbox(err error) error {
 	return err
 }
 
-// parsePrice reads "12.50 EUR" or "12.50EUR". It assumes two decimals for every currency.
+// parsePrice reads "12.50 EUR" or "12.50EUR", with at most the decimals that the currency has.
 func parsePrice(text string) (a2a.Money, error) {
 	bad := exit.Usagef("price %q: want an amount and the three letters of a currency (ISO 4217), such as 12.50EUR", text)
 	text = strings.ReplaceAll(text, " ", "")
@@ -101,11 +101,15 @@ func parsePrice(text string) (a2a.Money, error) {
 		return a2a.Money{}, bad
 	}
 	amount, currency := text[:len(text)-3], strings.ToUpper(text[len(text)-3:])
-	whole, cents, _ := strings.Cut(amount, ".")
-	if len(cents) > 2 || strings.Trim(currency, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
+	if strings.Trim(currency, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
 		return a2a.Money{}, bad
 	}
-	n, err := strconv.ParseUint(whole+(cents + "00")[:2], 10, 53)
+	whole, minor, _ := strings.Cut(amount, ".")
+	digits := a2a.MinorDigits(currency)
+	if len(minor) > digits {
+		return a2a.Money{}, exit.Usagef("price %q: amounts in %s have at most %d decimals (ISO 4217)", text, currency, digits)
+	}
+	n, err := strconv.ParseUint(whole+minor+strings.Repeat("0", digits-len(minor)), 10, 53)
 	if err != nil {
 		return a2a.Money{}, bad
 	}
@@ -114,5 +118,11 @@ func parsePrice(text string) (a2a.Money, error) {
 
 // formatPrice formats a price in the syntax of parsePrice.
 func formatPrice(m a2a.Money) string {
-	return fmt.Sprintf("%d.%02d %s", m.AmountCents/100, m.AmountCents%100, m.Currency)
+	digits := a2a.MinorDigits(m.Currency)
+	amount := fmt.Sprintf("%0*d", digits+1, m.AmountCents)
+	if digits > 0 {
+		at := len(amount) - digits
+		amount = amount[:at] + "." + amount[at:]
+	}
+	return amount + " " + m.Currency
 }
