@@ -209,14 +209,22 @@ func (c *checkedInput) readDocument(in Input, o Options, guess Guess, syntax err
 // counts as unreadable all the same.
 func parseText(format document.Format, text []byte, o document.ParseOptions) (document.Parsed, error) {
 	p, err := format.Parse(text, o)
-	if err != nil && format.Syntax == document.JSON && len(p.Findings) == 1 && p.Findings[0].Code == format.SyntaxCode {
-		standard, faults := repair.StandardJSON(text)
-		if again, errAgain := format.Parse(standard, o); len(faults) > 0 && errAgain == nil {
-			again.Findings = append(repair.SyntaxFindings(text, p.Findings[0], faults), again.Findings...)
-			return again, err
-		}
+	at := slices.IndexFunc(p.Findings, func(f protocol.Finding) bool { return f.Code == format.SyntaxCode })
+	if err == nil || format.Syntax != document.JSON || at < 0 {
+		return p, err
 	}
-	return p, err
+	body, marked := protocol.TrimBOM(text)
+	standard, faults := repair.StandardJSON(body)
+	again, errAgain := format.Parse(standard, o)
+	if len(faults) == 0 || errAgain != nil {
+		return p, err
+	}
+	findings := repair.SyntaxFindings(body, p.Findings[at], faults)
+	if marked {
+		findings = append(findings, p.Findings[0]) // about the byte order mark
+	}
+	again.Findings = append(findings, again.Findings...)
+	return again, err
 }
 
 func (c *checkedInput) addFindings(findings []protocol.Finding, err error) {

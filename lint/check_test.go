@@ -408,6 +408,15 @@ func TestNearlyJSON(t *testing.T) {
 	}
 }
 
+// A byte order mark does not hide what is wrong behind it.
+func TestNearlyJSONWithByteOrderMark(t *testing.T) {
+	const text = "\ufeff// ours\n{\"aiendpoint\":\"1.0\",\"service\":{\"name\":\"N\",\"description\":\"D\"},\"capabilities\":[{\"id\":\"a\",\"description\":\"Lists\",\"endpoint\":\"/a\",\"method\":\"get\"},],\"auth\":{\"type\":\"none\"}}"
+	got := codes(lint.Check(lint.Input{Name: "ai.json", Text: []byte(text), Kind: document.AI}, lint.Options{}))
+	if want := "AI202 AI203 AI424 AI418 AI203"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // A document whose first member is misspelled gets a question, not a list of formats.
 func TestMisspelledSign(t *testing.T) {
 	for text, want := range map[string]string{

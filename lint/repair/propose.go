@@ -1,6 +1,8 @@
 package repair
 
 import (
+	"slices"
+
 	"gazetteer/document"
 	"gazetteer/protocol"
 )
@@ -12,7 +14,10 @@ type remedy func(r *reading, n *protocol.Node) []protocol.Edit
 // remedies maps rule codes to their repairs.
 var remedies = map[string]remedy{
 	"AI211": versionText, // aiendpoint: 1.0
+	"AI212": versionText, // "v1.0"
+	"AI308": categoryList,
 	"AI310": removeElement,
+	"AI312": languageList,
 	"AI314": removeElement,
 	"AI315": languageTag,
 	"AI418": upperCase("GET", "POST", "PUT", "PATCH", "DELETE"),
@@ -88,25 +93,24 @@ func (r *reading) appendRepair(out []Repair, f protocol.Finding, edits []protoco
 	return append(out, Repair{f, moved})
 }
 
-// proposeSyntaxRepairs lists repairs that may make an unreadable text readable.
+// proposeSyntaxRepairs lists repairs that together may make an unreadable text readable.
 func proposeSyntaxRepairs(r *reading) []Repair {
-	if len(r.findings) == 0 {
+	at := slices.IndexFunc(r.findings, func(f protocol.Finding) bool { return f.Code == r.format.SyntaxCode })
+	if at < 0 {
 		return nil
 	}
-	first, standard := r.findings[0], r.format.Syntax == document.JSON
-	switch {
-	case first.Code != r.format.SyntaxCode:
-		return nil
-	case standard && r.skip > 0:
-		return []Repair{{first, []protocol.Edit{{Offset: 0, End: r.skip}}}}
-	case standard:
-		var out []Repair
-		_, faults := StandardJSON(r.body)
-		for _, kind := range groupFaults(faults) {
-			out = r.appendRepair(out, syntaxFinding(r.body, first, kind), syntaxEdits(r.body, kind))
-		}
-		return out
-	default:
-		return r.appendRepair(nil, first, quoteTransitions(r.body))
+	finding := r.findings[at]
+	if r.format.Syntax != document.JSON {
+		return r.appendRepair(nil, finding, quoteTransitions(r.body))
 	}
+	var out []Repair
+	if r.skip > 0 {
+		// A reader of JSON reports the mark, or refuses the text because of it.
+		out = append(out, Repair{r.findings[0], []protocol.Edit{{Offset: 0, End: r.skip}}})
+	}
+	_, faults := StandardJSON(r.body)
+	for _, kind := range groupFaults(faults) {
+		out = r.appendRepair(out, syntaxFinding(r.body, finding, kind), syntaxEdits(r.body, kind))
+	}
+	return out
 }

@@ -15,9 +15,14 @@ import (
 	"gazetteer/protocol/notation"
 )
 
-// versionText quotes a version 1.0 that is written as a number.
+// versionText quotes a version 1.0 that is written as a number, and shortens one with a "v" or a third
+// part.
 func versionText(r *reading, n *protocol.Node) []protocol.Edit {
 	if n.Kind != protocol.Number {
+		switch strings.TrimPrefix(strings.ToLower(strings.TrimSpace(n.Str())), "v") {
+		case "1", "1.0", "1.0.0":
+			return r.replaceText(n, "1.0")
+		}
 		return nil
 	}
 	if v, err := strconv.ParseFloat(n.Text, 64); err != nil || v != 1 {
@@ -90,6 +95,26 @@ func languageTag(r *reading, n *protocol.Node) []protocol.Edit {
 	return r.replaceText(n, tag)
 }
 
+// categoryList puts a category that is not in an array into one.
+func categoryList(r *reading, n *protocol.Node) []protocol.Edit {
+	if category := strings.ToLower(strings.TrimSpace(n.Str())); aidiscovery.IsCategory(category) {
+		return r.replaceLiteral(n, "["+quoteJSON(category)+"]")
+	}
+	return nil
+}
+
+// languageList puts the tag of a language that is not in an array into one.
+func languageList(r *reading, n *protocol.Node) []protocol.Edit {
+	tag := strings.ReplaceAll(strings.TrimSpace(n.Str()), "_", "-")
+	if tag == "" || !aidiscovery.WellFormedLanguage(tag) {
+		return nil
+	}
+	if _, err := language.Parse(tag); err != nil {
+		return nil
+	}
+	return r.replaceLiteral(n, "["+quoteJSON(tag)+"]")
+}
+
 func paramDialect(_ *reading, n *protocol.Node) []protocol.Edit {
 	if e, ok := notation.ParamDialect(n); ok {
 		return []protocol.Edit{e}
@@ -97,10 +122,14 @@ func paramDialect(_ *reading, n *protocol.Node) []protocol.Edit {
 	return nil
 }
 
-// dateTimeText rewrites a date and time with an offset or fractions of a second in the form of the
-// draft: the same second in UTC (AI Discovery §3.7).
+// dateTimeText rewrites a date with slashes, year first, and a date and time with an offset or fractions
+// of a second in the form of the draft: the same second in UTC (AI Discovery §3.7).
 func dateTimeText(r *reading, n *protocol.Node) []protocol.Edit {
-	at, err := time.Parse(time.RFC3339, strings.TrimSpace(n.Str()))
+	text := strings.TrimSpace(n.Str())
+	if at, err := time.Parse("2006/01/02", text); err == nil {
+		return r.replaceText(n, at.Format(time.DateOnly))
+	}
+	at, err := time.Parse(time.RFC3339, text)
 	if err != nil || at.UTC().Year() < 1000 || at.UTC().Year() > 9999 {
 		return nil
 	}

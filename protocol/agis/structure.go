@@ -219,7 +219,16 @@ func (c *checker) dataClass(n *protocol.Node, seen map[string]bool) DataClass {
 }
 
 func (c *checker) booleanField(parent *protocol.Node, field, code string) {
-	if n := parent.Member(field); n != nil && n.Kind != protocol.Bool {
-		c.Add(code, n, field+" is "+describeKind(n.Kind)+", not true or false", "write true or false without quotes")
+	n := parent.Member(field)
+	if n == nil || n.Kind == protocol.Bool {
+		return
 	}
+	help := "write true or false without quotes"
+	switch strings.ToLower(n.Str()) {
+	case "yes", "y", "on":
+		help = "write true: yes and on are texts in YAML 1.2, also without quotes"
+	case "no", "n", "off":
+		help = "write false: no and off are texts in YAML 1.2, also without quotes"
+	}
+	c.Add(code, n, field+" is "+describeKind(n.Kind)+", not true or false", help)
 }

@@ -186,6 +186,14 @@ func positiveInteger(literal string) bool {
 // ReviewMember is the member of meta in which our conversions list the places that they guessed.
 const ReviewMember = "review"
 
+// namesAgent reports whether a value is a DID, an AIR ID or an address with one: registries take a whole
+// value of this form as the name of an agent of the service.
+func namesAgent(n *protocol.Node) bool {
+	text := n.Str()
+	return strings.HasPrefix(text, "did:wba:") || strings.HasPrefix(text, "did:web:") || strings.HasPrefix(text, "AIR-") ||
+		strings.HasPrefix(text, "agtp://AIR-") || strings.HasPrefix(text, "https://") && strings.Contains(text, "/agents/AIR-")
+}
+
 func (c *checker) readMeta(root *protocol.Node) {
 	n := c.readObject(root, "meta")
 	if n == nil {
@@ -196,6 +204,8 @@ func (c *checker) readMeta(root *protocol.Node) {
 			help := "leave it out unless agents need it: the text of the draft allows it, its JSON Schema does not"
 			if m.Key == ReviewMember && n.Member(m.Key).Kind == protocol.Array {
 				help = "gazetteer init and convert write it: it lists what they guessed; check each place, then delete it"
+			} else if namesAgent(n.Member(m.Key)) {
+				help = "it names an agent of the service, for which the draft has no member; registries can link the two"
 			}
 			c.AddKey("AI805", m, protocol.Quote(m.Key)+" is a custom member of meta", help)
 		}

@@ -187,12 +187,14 @@ func (c *checker) checkVersion(root *protocol.Node) {
 	case n == nil:
 		c.addMissing("AI210", root, "aiendpoint", help)
 	case n.Kind != protocol.String:
+		c.strict = n.Kind == protocol.Number // 1.0 without quotes
 		c.Add("AI211", n, "aiendpoint is "+describeKind(n.Kind)+", not a string", help)
 	case n.Text == "1.0":
 		c.strict = true
 	case newerVersion(n.Text):
 		c.Add("AI213", n, "aiendpoint "+protocol.Quote(n.Text)+" is newer than 1.0; the document is read by the rules of 1.0", "")
 	default:
+		c.strict = true
 		c.Add("AI212", n, "aiendpoint "+protocol.Quote(n.Text)+" is not a known version", help)
 	}
 	c.doc.Version = n.Str()
@@ -330,17 +332,26 @@ func describeKind(k protocol.Kind) string {
 	}
 }
 
+// exampleArray returns an array with the value of a member that is no array, or with a value that the
+// member can have.
+func exampleArray(n *protocol.Node) string {
+	text := strings.TrimSpace(n.Str())
+	if n.Key == "language" {
+		if !WellFormedLanguage(text) || !namesLanguage(text) {
+			text = cmp.Or(likelyLanguage(text), "de")
+		}
+		return "[" + protocol.Quote(text) + "]"
+	}
+	if category := strings.ToLower(text); slices.Contains(categories, category) {
+		return "[" + protocol.Quote(category) + "]"
+	}
+	return `["travel"], with one or more of: ` + strings.Join(categories, ", ")
+}
+
 // stringArray reads an array of strings and reports other elements under code.
 func (c *checker) stringArray(n *protocol.Node, code string) []string {
 	if n.Kind != protocol.Array {
-		example := `["…"]`
-		switch {
-		case n.Kind == protocol.String && protocol.Length(n.Text) <= 40 && n.Key != "language":
-			example = "[" + protocol.Quote(n.Text) + "]"
-		case n.Key == "language":
-			example = `["de"]`
-		}
-		c.Add(code, n, n.Key+" is "+describeKind(n.Kind)+", not an array of strings", "write it as an array, for example "+example)
+		c.Add(code, n, n.Key+" is "+describeKind(n.Kind)+", not an array of strings", "write it as an array, for example "+exampleArray(n))
 		return nil
 	}
 	for _, item := range n.Items {

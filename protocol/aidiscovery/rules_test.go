@@ -149,6 +149,8 @@ func TestRules(t *testing.T) {
 		{"version with text", `"1.0"`, `"1.1-beta"`, "AI212"},
 		{"no version", `"1.0"`, `""`, "AI212"},
 		{"letter case matters", `"auth"`, `"Auth"`, "AI219 AI506"},
+		{"a version without quotes hides nothing", `"1.0",`, `1.0, "extra": 1,`, "AI211 AI219"},
+		{"a version that is none hides nothing", `"1.0",`, `"v1.0", "extra": 1,`, "AI212 AI219"},
 		{"newer versions may have more", `"1.0",`, `"1.1", "extra": 1,`, "AI213"},
 		{"nested unknown", `"name": "Notes"`, `"name": "Notes", "logo": "x"`, "AI220"},
 		{"name is white space", `"Notes"`, `"  "`, "AI316"},
@@ -349,6 +351,36 @@ func TestFindingPlace(t *testing.T) {
 		}
 		if f := findings[0]; f.Code != c.code || f.Pointer != c.pointer || f.Line != c.line || f.Column != c.column {
 			t.Errorf("%s at %q %d:%d, want %s at %q %d:%d", f.Code, f.Pointer, f.Line, f.Column, c.code, c.pointer, c.line, c.column)
+		}
+	}
+}
+
+// What a help proposes passes the check.
+func TestHelpOfLists(t *testing.T) {
+	for _, c := range []struct{ member, code, help string }{
+		{`"category": "Travel"`, "AI308", `write it as an array, for example ["travel"]`},
+		{`"category": "ferry"`, "AI308", `write it as an array, for example ["travel"], with one or more of: productivity, `},
+		{`"language": "fr"`, "AI312", `write it as an array, for example ["fr"]`},
+		{`"language": "English"`, "AI312", `write it as an array, for example ["en"]`},
+		{`"language": "none of them"`, "AI312", `write it as an array, for example ["de"]`},
+	} {
+		_, findings, err := aidiscovery.Parse([]byte(strings.Replace(base, `"name": "Notes"`, `"name": "Notes", `+c.member, 1)), options)
+		if err != nil || len(findings) != 1 || findings[0].Code != c.code || !strings.HasPrefix(findings[0].Help, c.help) {
+			t.Errorf("%s: error %v, findings %+v; want %s with the help %q", c.member, err, findings, c.code, c.help)
+		}
+	}
+}
+
+// A member of meta that names an agent has a use for registries.
+func TestMetaThatNamesAgent(t *testing.T) {
+	text := []byte(strings.Replace(base, `"auth"`, `"meta": {"agent": "did:wba:example.com:agents:AIR-7G3K-M9JQ-X2PT"}, "auth"`, 1))
+	d, findings, err := aidiscovery.Parse(text, options)
+	if err != nil || len(findings) != 1 || findings[0].Code != "AI805" || !strings.Contains(findings[0].Help, "registries can link the two") {
+		t.Errorf("error %v, findings %+v", err, findings)
+	}
+	for _, s := range aidiscovery.Savings(d.Root) {
+		if strings.Contains(s.Message, "agent") {
+			t.Errorf("the agent is to be removed: %+v", s)
 		}
 	}
 }

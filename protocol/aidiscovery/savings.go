@@ -385,7 +385,7 @@ func (c *savingFinder) visitMeta(n *protocol.Node) {
 		c.suggestRemoval(n, "meta is empty: leave it out")
 	}
 	for _, m := range n.Items {
-		if c.strict && !slices.Contains(memberNames["/meta"], m.Key) {
+		if c.strict && !slices.Contains(memberNames["/meta"], m.Key) && !namesAgent(n.Member(m.Key)) {
 			c.suggestRemoval(m, "remove "+protocol.Quote(m.Key)+" unless agents need it: every one of them pays for it")
 		}
 	}

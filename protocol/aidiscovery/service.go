@@ -15,6 +15,9 @@ var categories = []string{
 	"calendar", "storage", "media", "health", "education", "travel", "food", "government", "developer",
 }
 
+// IsCategory reports whether a text is one of the categories that the draft defines (§3.2).
+func IsCategory(text string) bool { return slices.Contains(categories, text) }
+
 func (c *checker) readService(root *protocol.Node) {
 	n := root.Member("service")
 	if n == nil {
@@ -107,9 +110,18 @@ var languageNames = map[string]string{
 	"cn": "zh", "cz": "cs", "dk": "da", "gr": "el", "jp": "ja", "kz": "kk", "ua": "uk",
 }
 
-// suggestLanguage returns "did you mean en-US? " for a tag with the wrong separator or the name of a
-// language, such as english_US, and "" if there is nothing to suggest.
+// suggestLanguage returns "did you mean en-US? " for a text that likelyLanguage understands, "" for
+// others.
 func suggestLanguage(text string) string {
+	if tag := likelyLanguage(text); tag != "" {
+		return "did you mean " + tag + "? "
+	}
+	return ""
+}
+
+// likelyLanguage returns the tag of a language with the wrong separator or by its name, such as
+// english_US, and "" for other texts.
+func likelyLanguage(text string) string {
 	name, rest, more := strings.Cut(strings.ReplaceAll(strings.TrimSpace(text), "_", "-"), "-")
 	tag := name
 	if known := languageNames[strings.ToLower(name)]; known != "" {
@@ -123,7 +135,7 @@ func suggestLanguage(text string) string {
 	if !WellFormedLanguage(tag) || !namesLanguage(tag) {
 		return ""
 	}
-	return "did you mean " + tag + "? "
+	return tag
 }
 
 func (c *checker) readLanguage(n *protocol.Node) []string {

@@ -207,7 +207,7 @@ func (t transport) judgeStatus() []protocol.Finding {
 		return []protocol.Finding{newFinding("AI107", said+", but the document itself must be readable without authentication", "make this one path public; the document describes the authentication of the service")}
 	case t.Status == http.StatusNotFound || t.Status == http.StatusGone:
 		said += ": no document is published"
-		help = "serve the document at /.well-known/ai with status 200"
+		help = "serve the document at /.well-known/ai, without a file extension, with status 200"
 	case t.Status == http.StatusTooManyRequests:
 		help = "let readers fetch this one small document; say in Retry-After when they may try again"
 	case t.Status >= 500:
