@@ -2,6 +2,7 @@ package convert
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"regexp"
 	"unicode/utf8"
@@ -25,6 +26,9 @@ func checkFormat(from string, do func([]byte, Options) (Output, error)) func([]b
 		out, err := do(text, o)
 		if err == nil {
 			return out, nil
+		}
+		if from == "ai" && errors.Is(err, protocol.ErrUnreadable) && bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
+			return Output{}, err // as YAML, JSON with a comment may have other members
 		}
 		root, unreadable := conversion.ReadText(text)
 		if in.member == "agis" && root.Member("agis") != nil && root.Member("endpoints") == nil && root.Member("methods") != nil {

@@ -377,7 +377,7 @@ func TestAnswersWithMarks(t *testing.T) {
 func TestUnreadableInput(t *testing.T) {
 	t.Chdir(t.TempDir())
 	merged := "agis: \"1.0\"\nx: {<<: {a: 1}}\n"
-	for name, text := range map[string]string{"ai.json": notes, "comma.json": strings.TrimSuffix(notes, "}") + ",}", "merged.agis": merged} {
+	for name, text := range map[string]string{"ai.json": notes, "comma.json": strings.TrimSuffix(notes, "}") + ",}", "comment.json": "{ // notes\n'aiendpoint': '1.0', \"service\": {}, \"capabilities\": []}", "merged.agis": merged} {
 		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -387,6 +387,7 @@ func TestUnreadableInput(t *testing.T) {
 		want string
 	}{
 		{[]string{"convert", "--to", "mcp", "comma.json"}, "comma.json: line 1, column 264: this is not JSON: there is a comma before the closing bracket\nto repair it: gazlint validate --fix comma.json\n"},
+		{[]string{"convert", "--to", "mcp", "comment.json"}, "comment.json: line 1, column 3: this is not JSON: JSON has no comments\nto repair it: gazlint validate --fix comment.json\n"},
 		{[]string{"diff", "ai.json", "comma.json"}, "comma.json: line 1, column 264: this is not JSON: there is a comma before the closing bracket\nto repair it: gazlint validate --fix comma.json\n"},
 		{[]string{"validate", "--write-baseline", "known.json", "ai.json"}, "known.json has 0 findings; --baseline known.json hides them\n"},
 		{[]string{"convert", "--to", "mcp", "merged.agis"}, "merged.agis: line 2, column 5: a merge key (<<) may not be used\n"},
