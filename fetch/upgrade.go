@@ -14,6 +14,10 @@ func HTTP1(t *http.Transport) http.RoundTripper {
 	t.TLSNextProto = map[string]func(string, *tls.Conn) http.RoundTripper{}
 	t.Protocols = new(http.Protocols)
 	t.Protocols.SetHTTP1(true)
+	if t.TLSClientConfig == nil {
+		t.TLSClientConfig = new(tls.Config)
+	}
+	t.TLSClientConfig.NextProtos = []string{"http/1.1"} // a clone of a transport offers HTTP/2, too
 	return RefuseUpgrades(t)
 }
 

@@ -245,14 +245,14 @@ func runScripts(t *testing.T, dir string) {
 	})
 }
 
-// openFront is a command of the scripts: it serves the address in ADDR over TLS, as the proxy before a
-// public registry does, and writes the certificate into a file. FRONT is the URL.
+// openFront is a command of the scripts: it serves the address in ADDR over TLS, in HTTP/1.1 and HTTP/2
+// as the proxy before a public registry does, and writes the certificate into a file. FRONT is the URL.
 func openFront(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: front CERTIFICATE")
 	}
 	target := &url.URL{Scheme: "http", Host: ts.Getenv("ADDR")}
-	front := httptest.NewTLSServer(&httputil.ReverseProxy{
+	front := httptest.NewUnstartedServer(&httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(target)
 			r.Out.Host = r.In.Host
@@ -260,6 +260,8 @@ func openFront(ts *testscript.TestScript, neg bool, args []string) {
 		FlushInterval: -1,
 		ErrorLog:      log.New(io.Discard, "", 0),
 	})
+	front.EnableHTTP2 = true
+	front.StartTLS()
 	ts.Defer(front.Close)
 	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: front.Certificate().Raw})
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), certificate, 0o600))

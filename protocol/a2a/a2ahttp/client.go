@@ -374,6 +374,7 @@ var http1 = sync.OnceValue(func() http.RoundTripper {
 	t.Protocols = new(http.Protocols)
 	t.Protocols.SetHTTP1(true)
 	t.ForceAttemptHTTP2, t.TLSNextProto = false, map[string]func(string, *tls.Conn) http.RoundTripper{}
+	t.TLSClientConfig = &tls.Config{NextProtos: []string{"http/1.1"}} // that of the clone offers HTTP/2, too
 	return t
 })
 

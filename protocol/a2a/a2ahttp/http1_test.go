@@ -15,8 +15,8 @@ func TestClientsSpeakHTTP1(t *testing.T) {
 	server.StartTLS()
 	defer server.Close()
 	transport := http1().(*http.Transport)
-	trusted := transport.TLSClientConfig
-	transport.TLSClientConfig = server.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
+	trusted := transport.TLSClientConfig.Clone() // with the protocols that it offers
+	transport.TLSClientConfig.RootCAs = server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
 	defer func() {
 		transport.CloseIdleConnections()
 		transport.TLSClientConfig = trusted
