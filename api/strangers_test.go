@@ -203,6 +203,7 @@ func TestNamesThatReadLikeIdentifiers(t *testing.T) {
 		"\u0410\u0406R" + body, "\u0391\u0399R" + body, "\u13aaIR" + body, "A1R" + body, "AlR" + body, "A|R" + body, "\u00c1IR" + body, "A\u0332IR" + body, "A\u200dI\u200dR" + body,
 		"AI\u00adR" + body, "A\u2800I\u2800R" + body, "_AIR" + body, "A.I.R." + body, "A I R " + body[1:], strings.Join(strings.Split(owner.AirID, ""), " "),
 		strings.ReplaceAll(owner.AirID, "-", " "), strings.ReplaceAll(owner.AirID, "-", "\u30fc"), strings.ReplaceAll(owner.AirID, "-", " - "), strings.ReplaceAll(owner.AirID, "-", "."), strings.ReplaceAll(owner.AirID, "-", ""),
+		"x" + owner.AirID, owner.AirID + "s", "the\u0410\u0406R" + body + "agent", "repair-shop-fast-food" + owner.AirID, "xdid:web:alice.example",
 	} {
 		r := h.request("POST", "/api/v1/agents/register", string(encodeJSON(t, map[string]string{"name": name, "public_key": publicKey(keyFromSeed(2))})), "Content-Type", jsonType)
 		if r.StatusCode != http.StatusBadRequest || !strings.Contains(string(r.body), "name-identifier") {
@@ -213,7 +214,7 @@ func TestNamesThatReadLikeIdentifiers(t *testing.T) {
 		t.Errorf("the name of a creator: %s %s", r.Status, r.body)
 	}
 	for i, name := range []string{"Air France", "AIR-2000 booker", "Did: a diary", "alice@example", "air-conditioning",
-		"Air taxi ride book", "Repair-shop-fast-food", "\u0410\u044d\u0440\u043e\u0444\u043b\u043e\u0442", "Air Berlin 4 you 2", "Did: it", "Flight 2000 (Air Malta)", "\u822a\u7a7a\u5238 2000"} {
+		"Air taxi ride book", "Repair-shop-fast-food", "\u0410\u044d\u0440\u043e\u0444\u043b\u043e\u0442", "Air Berlin 4 you 2", "Did: it", "Candid: food: fun", "Hair-style-shop-24", "Flight 2000 (Air Malta)", "\u822a\u7a7a\u5238 2000"} {
 		if r := h.request("POST", "/api/v1/agents/register", string(encodeJSON(t, map[string]string{"name": name, "public_key": publicKey(keyFromSeed(10 + i))})), "Content-Type", jsonType); r.StatusCode != http.StatusCreated {
 			t.Errorf("the name %q: %s %s", name, r.Status, r.body)
 		}

@@ -2,6 +2,7 @@ package registry
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -20,14 +21,23 @@ func readsLikeIdentifier(name string) bool {
 	if didShape.MatchString(shape) || handleShape.MatchString(shape) || dashedShape.MatchString(shape) {
 		return true
 	}
-	// Names in plain words ("Air taxi ride book") have the groups of an AIR ID, too, but no digits.
-	return strings.ContainsAny(separatedShape.FindString(shape), "0123456789")
+	// Names in plain words ("Air taxi ride book", "Repair-shop-fast-food") have the groups of an AIR ID,
+	// too, but no digits.
+	if strings.ContainsAny(separatedShape.FindString(shape), digits) || knownDIDShape.MatchString(shape) {
+		return true
+	}
+	return slices.ContainsFunc(attachedShape.FindAllString(shape, -1), func(id string) bool { return strings.ContainsAny(id, digits) })
 }
+
+const digits = "0123456789"
 
 var (
 	didShape    = regexp.MustCompile(`\bd[il1|]d ?: ?[a-z0-9-]+ ?:`)
 	handleShape = regexp.MustCompile(`(^|[^a-z0-9])@ ?[a-z0-9-]{3}`)
 	dashedShape = regexp.MustCompile(`(^|[^a-z])a[il1|]r( ?- ?[a-z0-9]{4}){3}\b`)
+	// attachedShape and knownDIDShape may have letters before and after them.
+	attachedShape = regexp.MustCompile(`a[il1|]r( ?- ?[a-z0-9]{4}){3}`)
+	knownDIDShape = regexp.MustCompile(`d[il1|]d:(web|wba|key):`)
 	// separatedShape has other signs in place of the dashes, or none.
 	separatedShape = regexp.MustCompile(`(^|[^a-z])a[^a-z0-9]{0,2}[il1|][^a-z0-9]{0,2}r([^a-z0-9]{0,3}[a-z0-9]{4}){3}\b`)
 	// spacedShape is a sequence of single letters or digits, as in "A I R - 1 2 3 4".

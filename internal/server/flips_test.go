@@ -445,7 +445,9 @@ func startFlipped(dir string, e Environment, crawl bool) *flippedServer {
 	case <-ready:
 		waiting, stop := context.WithTimeout(ctx, time.Minute)
 		defer stop()
-		s.server.Index.WaitFor(waiting, s.server.Store.Head().Seq) // otherwise search answers 503
+		head := s.server.Store.Head().Seq
+		s.server.Index.WaitFor(waiting, head)    // otherwise search answers 503
+		s.server.standing.WaitFor(waiting, head) // otherwise hits and services have no states
 	case err := <-s.ended:
 		s.ended <- err
 	}
@@ -494,6 +496,15 @@ func (d *wholeDirectory) readMail(t *testing.T, h *Server) string {
 		lines = append(lines, fmt.Sprint(rules.Allow, rules.Block, rules.WakeURL))
 	}
 	return strings.Join(lines, "\n")
+}
+
+// fromDifference returns the end of an answer, from shortly before the first difference to another one.
+func fromDifference(answer, other string) string {
+	n := 0
+	for n < min(len(answer), len(other)) && answer[n] == other[n] {
+		n++
+	}
+	return answer[max(0, n-200):]
 }
 
 // readLeaves returns the hashes of all leaves.
@@ -567,7 +578,7 @@ func (d *wholeDirectory) judgeDamage(t *testing.T, dir string, x damage) string 
 		case isList(path) && named != "harmless":
 		case path == "/witness/key" && x.name == "witness.key":
 		default:
-			t.Errorf("%s (%s): %s is answered\n%.600s\nand was answered\n%.600s\n%s", x, named, path, answer, d.truth[path], log)
+			t.Errorf("%s (%s): %s is answered\n%.600s\nand was answered\n%.600s\n%s", x, named, path, fromDifference(answer, d.truth[path]), fromDifference(d.truth[path], answer), log)
 		}
 	}
 	if mail != d.mail && !strings.Contains(mail, "error") && named == "harmless" {
