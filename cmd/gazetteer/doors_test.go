@@ -794,3 +794,25 @@ func TestKnownNetworkRegistersDuringFlood(t *testing.T) {
 	}
 	stopped(t, p)
 }
+
+// TestRemovedSocketIsCreatedAgain removes the socket of a running server: it creates another one and logs
+// that, so that commands find it.
+func TestRemovedSocketIsCreatedAgain(t *testing.T) {
+	t.Parallel()
+	p := startProgram(t, "crawler.enabled=false")
+	for range 2 {
+		if err := os.Remove(filepath.Join(p.data(), "gazetteer.sock")); err != nil {
+			t.Fatal(err)
+		}
+		if out, code := p.cli("registry"); code != exit.OK || !strings.Contains(out, "admission open") {
+			t.Fatalf("exit code %d: %s", code, out)
+		}
+	}
+	stopped(t, p)
+	if n := strings.Count(p.log.String(), "the socket of the data directory was removed, and is there again"); n != 2 {
+		t.Errorf("%d lines: %s", n, p.log)
+	}
+	if _, err := os.Lstat(filepath.Join(p.data(), "gazetteer.sock")); !os.IsNotExist(err) {
+		t.Errorf("the socket after the stop: %v", err)
+	}
+}

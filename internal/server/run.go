@@ -109,7 +109,7 @@ type part struct {
 }
 
 // listParts returns all parts of a server except its followers.
-func (h *Server) listParts(socket net.Listener, l *Listeners, crawl bool) []part {
+func (h *Server) listParts(socket *socketListener, l *Listeners, crawl bool) []part {
 	isPublic := l != nil
 	if !isPublic {
 		l = &Listeners{}
@@ -146,6 +146,7 @@ func (h *Server) listParts(socket net.Listener, l *Listeners, crawl bool) []part
 		{isPublic && h.Config.Store.CompactHour >= 0, func(ctx context.Context) error {
 			return h.Store.Maintain(ctx, boltstore.MaintainOptions{Keep: time.Duration(h.Config.Store.Horizon), Hour: h.Config.Store.CompactHour, MustCopy: h.holdsErased, After: h.compactViewsQuietly})
 		}},
+		{true, func(ctx context.Context) error { return h.keepSocket(ctx, socket) }},
 		{true, h.watchStore},
 		{isPublic, h.watchDiskSpace},
 	}
