@@ -542,6 +542,17 @@ func TestForeignDataDirectories(t *testing.T) {
 	if out, code := p.cli("search", "book"); code > 1 {
 		t.Errorf("%d %s", code, out)
 	}
+	const warning = "other users of this machine can read 1 file"
+	if out, _ := p.cli("serve", "--check"); strings.Contains(out, "other users") {
+		t.Errorf("with private files: %s", out)
+	}
+	check(os.Chmod(filepath.Join(p.data(), "HEAD"), 0o644))
+	if out, code := p.cli("serve", "--check"); code != exit.OK || !strings.Contains(out, warning) {
+		t.Errorf("with a readable file: exit code %d: %s", code, out)
+	}
+	check(os.Chmod(filepath.Join(p.data(), "HEAD"), 0o622))
+	refused("chmod go-w")
+	check(os.Chmod(filepath.Join(p.data(), "HEAD"), 0o600))
 	check(os.Chmod(p.data(), 0o700))
 	check(os.Chmod(filepath.Join(p.data(), "log"), 0o777))
 	refused("chmod go-w")

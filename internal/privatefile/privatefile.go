@@ -4,6 +4,7 @@ package privatefile
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -166,8 +167,9 @@ func isLink(path string) error {
 }
 
 // CheckDir refuses a directory that is unsafe for private files; the error says what to do. The
-// directory and its subdirectories must be writable by their owner only, its keys readable by nobody
-// else, and no other user may be able to replace it in its parent. When root runs the program, the directory must
+// directory, its subdirectories and its keys must be writable by their owner only, and so must all
+// files if others can enter it; its keys must be readable by nobody else, and no other user may be able
+// to replace it in its parent. When root runs the program, the directory must
 // belong to root: its owner could not open the new files. Symbolic links, pipes and devices inside
 // are refused: a link could redirect a file, and opening a pipe can block. A missing directory is
 // fine; dir itself may be a link.
@@ -192,7 +194,8 @@ func CheckDir(dir string) error {
 	if err := checkParent(root); err != nil {
 		return err
 	}
-	var readable []string // keys
+	entered := info.Mode().Perm()&0o011 != 0 // others can
+	var readable []string                    // keys
 	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist): // removed meanwhile
@@ -203,7 +206,7 @@ func CheckDir(dir string) error {
 			return isLink(path)
 		case entry.Type()&(fs.ModeNamedPipe|fs.ModeDevice|fs.ModeIrregular) != 0:
 			return fmt.Errorf("%s is a pipe or a device, which is not opened: move it away", path)
-		case entry.IsDir() || strings.HasSuffix(path, ".key"):
+		case entry.IsDir() || entered || strings.HasSuffix(path, ".key"):
 			info, err := entry.Info()
 			if errors.Is(err, fs.ErrNotExist) {
 				return nil
@@ -211,7 +214,7 @@ func CheckDir(dir string) error {
 			if err != nil {
 				return err
 			}
-			if !entry.IsDir() && info.Mode().Perm()&0o044 != 0 {
+			if strings.HasSuffix(path, ".key") && info.Mode().Perm()&0o044 != 0 {
 				readable = append(readable, path)
 			}
 			return checkMode(path, info)
@@ -222,6 +225,33 @@ func CheckDir(dir string) error {
 		err = fmt.Errorf("private keys are readable by users other than their owner: run chmod 600 %s, and replace the keys if somebody may have read them", strings.Join(readable, " "))
 	}
 	return err
+}
+
+// FindReadable returns how many files below a directory users other than its owner can read, and the path
+// of one of them; 0 if they cannot enter the directory. It skips what it cannot read.
+func FindReadable(dir string) (example string, count int) {
+	if info, err := os.Stat(dir); err != nil || info.Mode().Perm()&0o011 == 0 {
+		return "", 0
+	}
+	if root, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = root
+	}
+	filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return nil
+		}
+		info, err := entry.Info()
+		switch {
+		case err != nil:
+		case path != dir && entry.IsDir() && info.Mode().Perm()&0o011 == 0:
+			return fs.SkipDir
+		case info.Mode().IsRegular() && info.Mode().Perm()&0o044 != 0:
+			count++
+			example = cmp.Or(example, path)
+		}
+		return nil
+	})
+	return example, count
 }
 
 func checkOwner(path string, info fs.FileInfo) error {

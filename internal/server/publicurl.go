@@ -6,15 +6,17 @@ import (
 	"strings"
 
 	"gazetteer/internal/config"
+	"gazetteer/internal/privatefile"
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
 )
 
 // Warnings describes what works in a configuration and is probably not meant: the public address and
-// the host in the DIDs of agents do not fit each other, or others cannot use them.
+// the host in the DIDs of agents do not fit each other, or others cannot use them; or other users of the
+// machine can read files of the data directory.
 func Warnings(c config.Config) []string {
 	var warnings []string
-	for _, describe := range []func(config.Config) string{describeLocalDIDs, describePlainURL, describeOtherHost} {
+	for _, describe := range []func(config.Config) string{describeLocalDIDs, describePlainURL, describeOtherHost, describeReadableFiles} {
 		if text := describe(c); text != "" {
 			warnings = append(warnings, text)
 		}
@@ -52,4 +54,14 @@ func describeOtherHost(c config.Config) string {
 		return ""
 	}
 	return fmt.Sprintf("public_url has the host %s, and registry.did_host is %s: others resolve the DIDs of agents at https://%s, which must lead to this server, too", public.Hostname(), c.Registry.DIDHost, own.Authority())
+}
+
+// describeReadableFiles warns of files in the data directory that other users can read, as a copy with the
+// usual mask has them; "" if there are none.
+func describeReadableFiles(c config.Config) string {
+	example, count := privatefile.FindReadable(c.DataDir)
+	if count == 0 {
+		return ""
+	}
+	return fmt.Sprintf("other users of this machine can read %d files of the data directory, such as %s, in which mail and addresses of clients may be: run chmod -R go-rwx %s", count, example, c.DataDir)
 }
