@@ -92,6 +92,14 @@ var verbElsewhere = map[string]string{
 	"gazetteer stop":     "a server stops at SIGINT or SIGTERM: Ctrl-C, kill, or systemctl stop gazetteer",
 	"gazetteer hosts":    "gazetteer services lists the known services",
 	"gazetteer register": "gazetteer agent new registers an agent",
+	"crawler crawl":      "gazetteer crawl visits hosts",
+	"crawler opt-out":    "gazetteer opt-out is for owners; gazetteer crawler block is for the operator",
+	"crawler opt-in":     "gazetteer opt-in is for owners; gazetteer crawler unblock is for the operator",
+}
+
+// flagElsewhere explains why a command does not have a flag that commands beside it have.
+var flagElsewhere = map[string]string{
+	"erase --reason": "nothing of the agent stays that could have a reason; registry suspend, delete and merge store one",
 }
 
 // RequireVerb is for a command whose first argument must be one of its subcommands: cobra runs
@@ -220,6 +228,9 @@ func FlagError(c *cobra.Command, err error) error {
 		}
 		if similar != "" {
 			return UsageError(c, "there is no flag --%s: did you mean %s?", name, similar)
+		}
+		if why := flagElsewhere[c.Name()+" --"+name]; why != "" {
+			return UsageError(c, "there is no flag --%s: %s", name, why)
 		}
 		if sibling := siblingWithFlag(c, name); sibling != nil {
 			return UsageError(c, "there is no flag --%s here: %s has it", name, sibling.CommandPath())
