@@ -127,3 +127,20 @@ func TestRestoreReadsRegularFilesAlone(t *testing.T) {
 		}
 	}
 }
+
+// TestHugeManifestIsNotRead checks that a sparse file of 50 GB in the place of a manifest is refused by its
+// size.
+func TestHugeManifestIsNotRead(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, manifestFile)
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, 50<<30); err != nil {
+		t.Fatal(err)
+	}
+	_, err := copyBackup(dir, t.TempDir(), newCounter(t))
+	if _, ok := errors.AsType[*DamagedError](err); !ok || !strings.Contains(err.Error(), "has 53687091200 bytes") {
+		t.Errorf("a manifest of 50 GB: %v", err)
+	}
+}

@@ -57,6 +57,10 @@ func readManifest(path string) (m Manifest, err error) {
 		return m, err
 	}
 	defer f.Close() // only read
+	info, err := f.Stat()
+	if err == nil && info.Size() > maxManifest {
+		return m, newDamage(fmt.Sprintf("%s has %d bytes, and no backup has a manifest of more than %d", path, info.Size(), maxManifest))
+	}
 	text, err := limit.ReadAll(f, maxManifest)
 	if err != nil {
 		return m, fmt.Errorf("read %s: %w", path, err)

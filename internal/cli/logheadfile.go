@@ -45,7 +45,7 @@ func (h *LogHead) explainUnsaved(err error) error {
 	if err == nil {
 		return nil
 	}
-	return exit.Dataf("the tree head of %s was not stored: %v", h.Log, err)
+	return exit.Dataf("the tree head of %s was not stored: %w", h.Log, err)
 }
 
 // mergeStored takes over what the file has and this head lacks.

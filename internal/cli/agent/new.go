@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -136,6 +137,9 @@ func (a *verbs) registerAgent(c *cobra.Command, server *cli.Client, k *keyring, 
 	}
 	created := missingFiles(k.path, k.recoveryPath())
 	key, recovery, err := a.createKeys(ctx, k, n)
+	if err != nil && slices.Contains(created, k.path) && cli.FileExists(k.path) {
+		return fmt.Errorf("%w\nThe key is in %s and is not registered. To continue with it, run the same command again", err, k.path)
+	}
 	if err != nil {
 		return err
 	}
