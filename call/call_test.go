@@ -62,6 +62,20 @@ func TestForm(t *testing.T) {
 	}
 }
 
+// TestFormWithFiles is TestForm for a form that can have files. Names and values cannot end a field.
+func TestFormWithFiles(t *testing.T) {
+	upload := document.Operation{Call: document.Call{Protocol: "http", Method: "POST", URL: "https://inn.example/photos"}, Parameters: []document.Parameter{
+		{Name: "photo", In: "body", Required: true, Description: "(format binary, sent as multipart/form-data)"},
+		{Name: "a=b;'c", In: "body", Required: true, Sample: `"@/etc/passwd; it's"`, Description: "(sent as multipart/form-data)"},
+		{Name: "room", In: "body", Required: true, Type: "integer", Sample: "7", Description: "(sent as multipart/form-data)"},
+	}}
+	line, ok := call.Of(upload, document.Service{}).Curl()
+	want := `curl --globoff --request POST 'https://inn.example/photos' --form 'photo=@{photo}' --form-string 'a%3Db%3B%27c=@/etc/passwd; its' --form-string 'room=7'`
+	if !ok || line != want {
+		t.Errorf("got  %s\nwant %s", line, want)
+	}
+}
+
 // TestProgramsFitTheDocument checks that a program has the header for the credentials, values that the
 // document allows, and no parameter that is optional.
 func TestProgramsFitTheDocument(t *testing.T) {

@@ -48,6 +48,13 @@ func (h How) curlParts() (parts []string, ok bool) {
 	for _, h := range r.headers {
 		parts = append(parts, "--header "+quoteShell(h[0]+": "+h[1]))
 	}
+	for _, f := range r.fields {
+		if f.file {
+			parts = append(parts, "--form "+quoteShell(f.name+"=@"+f.value))
+		} else {
+			parts = append(parts, "--form-string "+quoteShell(f.name+"="+f.value)) // "@" and ";" stay as they are
+		}
+	}
 	if r.body != "" {
 		parts = append(parts, "--data-raw "+quoteShell(r.body))
 	}
@@ -59,7 +66,15 @@ func (h How) curlParts() (parts []string, ok bool) {
 type sampleRequest struct {
 	method, address string
 	headers         [][2]string
-	body            string // JSON or a form, "" for none
+	body            string      // JSON or a form, "" for none
+	fields          []formField // of a body of type multipart/form-data, which is then the whole body
+}
+
+// A formField is a field of a form. A name, and the value of a file, has no character that ends it in a line
+// for curl or in the header of a part.
+type formField struct {
+	name, value string
+	file        bool // the value is a placeholder for the path of a file
 }
 
 // sampleRequest makes a request of what the document tells; false when it does not tell enough.
@@ -81,6 +96,7 @@ func (h How) sampleRequest() (sampleRequest, bool) {
 	var asked []string
 	var form []string
 	body := map[string]any{}
+	var fields []formField
 	for _, p := range wantedParameters(h.Parameters) {
 		switch p.In {
 		case "query":
@@ -92,6 +108,7 @@ func (h How) sampleRequest() (sampleRequest, bool) {
 		case "body":
 			body[p.Name] = sampleValue(p)
 			form = append(form, percentEncode(p.Name, "")+"="+sampleText(p))
+			fields = append(fields, sampleField(p))
 		}
 	}
 	if len(asked) > 0 {
@@ -101,7 +118,9 @@ func (h How) sampleRequest() (sampleRequest, bool) {
 		}
 		r.address += separator + strings.Join(asked, "&")
 	}
-	if h.MediaType != "" {
+	if h.MediaType == MultipartType {
+		r.fields = fields
+	} else if h.MediaType != "" {
 		r.headers, r.body = append(r.headers, [2]string{"Content-Type", h.MediaType}), plainJSON(body)
 		if h.MediaType == FormType {
 			r.body = strings.Join(form, "&")
@@ -164,6 +183,27 @@ func sampleText(p PlacedParameter) string {
 		return percentEncode(p.Sample, "")
 	}
 	return "{" + percentEncode(p.Name, "") + "}"
+}
+
+// sampleField is a parameter as a field of a form with parts.
+func sampleField(p PlacedParameter) formField {
+	name := percentEncode(p.Name, " $&()*+/:?@[]^|~")
+	f := formField{name: name, value: "{" + name + "}", file: p.File}
+	if p.Sample == "" || p.File {
+		return f
+	}
+	if f.value = p.Sample; decodeSample(p) != nil {
+		if text, ok := decodeSample(p).(string); ok {
+			f.value = text
+		}
+	}
+	f.value = strings.Map(func(r rune) rune {
+		if r == '\'' || r == '!' || !unicode.IsPrint(r) {
+			return -1
+		}
+		return r
+	}, f.value)
+	return f
 }
 
 // decodeSample returns the sample of a parameter, nil if it has none.

@@ -50,6 +50,8 @@ type PlacedParameter struct {
 	// Sample is a value that the document allows, in JSON: see [document.Parameter]. Programs that are
 	// written for people and models show it; answers have the schema.
 	Sample string `json:"-"`
+	// File is set if the value is the content of a file in a body of type [MultipartType].
+	File bool `json:"-"`
 }
 
 // Of returns how to call an operation of a service.
@@ -80,7 +82,7 @@ func Of(o document.Operation, s document.Service) How {
 		case "body":
 			h.MediaType = BodyType(o)
 		}
-		h.Parameters = append(h.Parameters, PlacedParameter{p.Name, in, p.Type, p.Required, p.Sample})
+		h.Parameters = append(h.Parameters, PlacedParameter{p.Name, in, p.Type, p.Required, p.Sample, IsFile(p)})
 	}
 	if h.Method == "" {
 		h.Missing = append(h.Missing, "the method")
@@ -94,19 +96,31 @@ func Of(o document.Operation, s document.Service) How {
 	return h
 }
 
-// FormType is the media type of the body of an HTML form.
-const FormType = "application/x-www-form-urlencoded"
+// The media types of the body of an HTML form, without files and with them.
+const (
+	FormType      = "application/x-www-form-urlencoded"
+	MultipartType = "multipart/form-data"
+)
 
 // BodyType returns the media type of the body of an operation. It is JSON unless an AI Discovery document
 // says of a parameter, in the words of the conversion from OpenAPI, that it is sent as a form: the draft
 // has no member for it.
 func BodyType(o document.Operation) string {
 	for _, p := range o.Parameters {
-		if o.Call.Protocol == "http" && p.In == "body" && strings.Contains(p.Description, "sent as "+FormType) {
+		switch {
+		case o.Call.Protocol != "http" || p.In != "body":
+		case strings.Contains(p.Description, "sent as "+FormType):
 			return FormType
+		case strings.Contains(p.Description, "sent as "+MultipartType):
+			return MultipartType
 		}
 	}
 	return "application/json"
+}
+
+// IsFile reports whether a parameter of a form is a file, in the words of the conversion from OpenAPI.
+func IsFile(p document.Parameter) bool {
+	return strings.Contains(p.Description, "format binary, sent as "+MultipartType)
 }
 
 // joinSome lists the first few names and the number of the others.

@@ -788,6 +788,26 @@ func TestCallWithAForm(t *testing.T) {
 	}
 }
 
+// TestCallWithAFormOfParts is TestCallWithAForm for a form that can have files.
+func TestCallWithAFormOfParts(t *testing.T) {
+	pin := &toolhost.Pin{Operation: "upload", Copy: document.Operation{
+		Call: document.Call{Protocol: "http", Method: "POST", URL: "https://inn.example/photos"},
+		Parameters: []document.Parameter{
+			{Name: "photo", In: "body", Description: "(format binary, sent as multipart/form-data)"}, {Name: "days", In: "body"},
+		},
+	}}
+	r, err := httpruntime.NewRequest(context.Background(), pin, json.RawMessage(`{"photo": "bytes", "days": [1, 2]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.ParseMultipartForm(1000); err != nil {
+		t.Fatal(err)
+	}
+	if files := r.MultipartForm.File["photo"]; len(files) != 1 || files[0].Size != 5 || !slices.Equal(r.MultipartForm.Value["days"], []string{"1", "2"}) {
+		t.Errorf("the form is %+v", r.MultipartForm)
+	}
+}
+
 // An operation over AGTP is called over the HTTP binding of AGIS.
 func TestCallOverAGTP(t *testing.T) {
 	pin := &toolhost.Pin{Operation: "CANCEL /reservation/{id}", Namespace: "acme", Copy: document.Operation{

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"mime/multipart"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -15,6 +17,7 @@ import (
 	"strings"
 
 	"gazetteer/call"
+	"gazetteer/document"
 	"gazetteer/protocol/agis/agishttp"
 	"gazetteer/protocol/altar"
 	"gazetteer/toolhost"
@@ -101,12 +104,13 @@ func NewRequest(ctx context.Context, pin *toolhost.Pin, parameters json.RawMessa
 	mediaType := call.BodyType(pin.Copy)
 	if len(body) > 0 || method == http.MethodPost || method == http.MethodPut || method == http.MethodPatch {
 		text := altar.AppendValue(nil, body)
-		if mediaType == call.FormType {
-			form := url.Values{}
-			for name, value := range body {
-				addPlain(form, name, value)
+		switch mediaType {
+		case call.FormType:
+			text = []byte(formValues(body).Encode())
+		case call.MultipartType:
+			if text, mediaType, err = writeForm(formValues(body), pin.Copy.Parameters); err != nil {
+				return nil, err
 			}
-			text = []byte(form.Encode())
 		}
 		content = bytes.NewReader(text)
 	}
@@ -150,6 +154,39 @@ func splitParameters(pin *toolhost.Pin, method string, members map[string]any) (
 		addPlain(query, name, value)
 	}
 	return query, body
+}
+
+// formValues returns the parameters of a form.
+func formValues(body map[string]any) url.Values {
+	form := url.Values{}
+	for name, value := range body {
+		addPlain(form, name, value)
+	}
+	return form
+}
+
+// writeForm writes a form with a part for each value, in the order of names. The value of a parameter that
+// is a file is its content.
+func writeForm(form url.Values, parameters []document.Parameter) (text []byte, mediaType string, err error) {
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	for _, name := range slices.Sorted(maps.Keys(form)) {
+		create := w.CreateFormField
+		if slices.ContainsFunc(parameters, func(p document.Parameter) bool { return p.Name == name && call.IsFile(p) }) {
+			create = func(name string) (io.Writer, error) { return w.CreateFormFile(name, name) }
+		}
+		for _, value := range form[name] {
+			part, err := create(name)
+			if err != nil {
+				return nil, "", err
+			}
+			if _, err := io.WriteString(part, value); err != nil {
+				return nil, "", err
+			}
+		}
+	}
+	err = w.Close()
+	return b.Bytes(), w.FormDataContentType(), err
 }
 
 // addPlain adds a parameter to a query or a form: a list as several values, an object as JSON.
