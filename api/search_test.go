@@ -1000,3 +1000,28 @@ func TestSearchExcludesUnwanted(t *testing.T) {
 		}
 	}
 }
+
+// TestHTTPIsPreferredToAGTP checks that an operation which two documents of a host describe is shown with the
+// HTTP address that one of them gives, where one way to call it is shown.
+func TestHTTPIsPreferredToAGTP(t *testing.T) {
+	h := newTestServer(t, options{handlers: withMCP})
+	const intent = "Books a cabin on the night ferry"
+	h.publish("ferry.example", document.AGIS, "application/json", strings.ReplaceAll(agisText("ferries", intent), "/reservation", "/cabin"), seen)
+	h.publish("ferry.example", document.AI, "application/json", `{"aiendpoint": "1.0", "service": {"name": "Ferries"}, "auth": {"type": "apikey", "header": "X-Key"},
+		"capabilities": [{"id": "book_cabin", "description": "`+intent+`", "endpoint": "/v1/cabin", "method": "POST", "params": {"guests": "integer, required"}}]}`, seen)
+	hit := readAs[api.SearchPage](h, "/api/v1/search?q=cabin&fields=all", 200).Hits[0]
+	if hit.Call.Protocol != "agtp" || hit.Also == nil || hit.Also.Call.URL != "https://ferry.example/v1/cabin" {
+		t.Fatalf("got %+v", hit)
+	}
+	const address = "https://ferry.example/v1/cabin"
+	if page := readAs[api.CompactPage](h, "/api/v1/search?q=cabin&within_tokens=500", 200); page.Hits[0].Call != "POST "+address || page.Hits[0].Takes != "body: guests* (integer)" {
+		t.Errorf("the compact hit is %+v", page.Hits[0])
+	}
+	if line := string(h.get("/api/v1/search?q=cabin&as=curl", 200).body); !strings.Contains(line, address) || !strings.Contains(line, "X-Key: {api_key}") || !strings.Contains(line, `{"guests":1}`) {
+		t.Errorf("the line for curl is %s", line)
+	}
+	result := callTool(t, connectMCP(t, h), "search_operations", map[string]any{"query": "cabin"}, false)
+	if text := fmt.Sprint(result["operations"]); !strings.Contains(text, "POST "+address) {
+		t.Errorf("the tool returns %s", text)
+	}
+}

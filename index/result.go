@@ -95,6 +95,9 @@ type Twin struct {
 	ID   string        `json:"id"`
 	Verb string        `json:"verb"`
 	Call document.Call `json:"call"`
+	// Operation and Service are the whole description in that document.
+	Operation document.Operation `json:"-"`
+	Service   document.Service   `json:"-"`
 }
 
 // A ServiceHit is a service that matches the words of a query as a whole.

@@ -506,5 +506,5 @@ func (s *searcher) readTwin(ctx context.Context, run *view.DocumentRun, of *stor
 	if !ok {
 		return nil, nil
 	}
-	return &Twin{Kind: yields, ID: twin.ID, Verb: twin.Verb, Call: twin.Call}, nil
+	return &Twin{Kind: yields, ID: twin.ID, Verb: twin.Verb, Call: twin.Call, Operation: twin, Service: d.Service}, nil
 }

@@ -385,7 +385,11 @@ func (p *Pages) hitViewOf(h answer.Hit) hitView {
 	if h.Freshness.Stale {
 		v.Stale = frame.AsSentence(h.Freshness.Why)
 	}
-	if h.Also != nil && h.Also.Call.URL != "" {
+	if o, s, ok := h.HTTPTwin(); ok {
+		twin := operationOf(o, s).withFewParameters()
+		v.Also = strings.TrimSpace(v.Op.Call.Method + " " + v.Op.Call.URL)
+		v.Op.Call, v.Op.Parameters, v.Op.More, v.calling = twin.Call, twin.Parameters, twin.More, callingOf(o, s)
+	} else if h.Also != nil && h.Also.Call.URL != "" {
 		v.Also = strings.TrimSpace(cmp.Or(h.Also.Call.Method, h.Also.Verb) + " " + h.Also.Call.URL)
 	}
 	v.Service = cmp.Or(v.Service, h.Host)

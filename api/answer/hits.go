@@ -299,6 +299,16 @@ func judgeFreshness(fetched, changed time.Time, kind string, host *crawler.Host,
 	return f
 }
 
+// HTTPTwin returns the operation of a hit as the document of its host describes it that gives an HTTP
+// address, if the document of the hit itself does not: more callers can use that address than AGTP. It is
+// false if there is no such document.
+func (h Hit) HTTPTwin() (document.Operation, document.Service, bool) {
+	if h.Also == nil || h.Also.Operation.ID == "" || h.Call.Protocol == "http" || h.Also.Call.Protocol != "http" || h.Also.Call.URL == "" {
+		return document.Operation{}, document.Service{}, false
+	}
+	return h.Also.Operation, h.Also.Service, true
+}
+
 // A CompactHit is a hit in few words, for a reader that counts tokens.
 type CompactHit struct {
 	ID       string `json:"id" doc:"host/kind/id, for /api/v1/export"`
@@ -324,9 +334,13 @@ const (
 
 // Compact returns the hit in few words.
 func (h Hit) Compact() CompactHit {
+	how := h.Call
+	if o, s, ok := h.HTTPTwin(); ok {
+		how = call.Of(o, s)
+	}
 	c := CompactHit{
 		ID: h.ID, Verb: h.Operation.Verb, Does: truncateText(h.Operation.Intent, compactIntent), Service: truncateText(h.Service.Name, compactName),
-		Call: h.Call.String(), Takes: truncateText(h.Call.Inputs(), compactTakes), Why: h.Why.String(), Fetched: h.FetchedAt.UTC().Format(time.DateOnly),
+		Call: how.String(), Takes: truncateText(how.Inputs(), compactTakes), Why: h.Why.String(), Fetched: h.FetchedAt.UTC().Format(time.DateOnly),
 		Stale: h.Freshness.Stale, Caution: h.Caution, Far: h.Far,
 		Effect: DescribeEffect(h.Hit.Effect),
 	}

@@ -69,6 +69,9 @@ type agentText struct {
 // newOperation shapes a hit.
 func (t tools) newOperation(h answer.Hit) operation {
 	key := h.ID + " " + h.Provenance.Digest
+	if _, _, ok := h.HTTPTwin(); ok { // another document says how it is called
+		return addFreshness(shapeOperation(h), h)
+	}
 	o, known := t.shaped.Lookup(key)
 	if !known {
 		o = shapeOperation(h)
@@ -76,6 +79,11 @@ func (t tools) newOperation(h answer.Hit) operation {
 			t.shaped.Put(key, o, 2*len(key)+len(o.Effect)+len(o.Texts.Service)+len(o.Texts.Does)+len(o.Texts.Call)+len(o.Texts.Takes)+300)
 		}
 	}
+	return addFreshness(o, h)
+}
+
+// addFreshness adds what depends on the time and on the search.
+func addFreshness(o operation, h answer.Hit) operation {
 	o.Fetched, o.Stale, o.Far = h.FetchedAt.UTC().Format(time.DateOnly), h.Freshness.Stale, h.Far
 	if h.Findings == "warning" || h.Findings == "error" {
 		o.Findings = h.Findings
