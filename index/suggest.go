@@ -97,6 +97,7 @@ func (x *Index) collectSuggestions(ctx context.Context, v *view.View, typed stri
 	if err != nil {
 		return nil, err
 	}
+	view.DropOtherNumber(nouns, typed)
 	for noun, n := range nouns {
 		// A word that is always the verb is not a noun.
 		if n > verbs[noun] {

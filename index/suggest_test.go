@@ -105,3 +105,18 @@ func TestSuggestCompletesBigramScripts(t *testing.T) {
 		}
 	}
 }
+
+// TestSuggestOneNumberOfANoun checks that the plural and the singular of a noun do not take two places: the
+// one that more operations have is suggested, and what was typed.
+func TestSuggestOneNumberOfANoun(t *testing.T) {
+	x, _ := indexed(t, agis("rooms.test", "BOOK /task", "CANCEL /tasks", "FIND /tasks", "FIND /tag", "BOOK /tag", "CANCEL /tags", "BOOK /table"))
+	for typed, want := range map[string][]string{
+		"ta":   {"noun tag 2", "noun tasks 2", "noun table 1"},
+		"tag":  {"noun tag 2", "noun tags 1"},
+		"tags": {"noun tags 1"},
+	} {
+		if got := suggested(t, x, typed, 10, SuggestNoun); !slices.Equal(got, want) {
+			t.Errorf("%q: got %q, want %q", typed, got, want)
+		}
+	}
+}

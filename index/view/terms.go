@@ -9,6 +9,7 @@ import (
 	segment "github.com/blevesearch/scorch_segment_api/v2"
 
 	"gazetteer/index/entry"
+	"gazetteer/protocol/english"
 )
 
 // MaxPrefix is the number of characters of a prefix that are used, and maxNouns the number of words
@@ -54,6 +55,22 @@ func CountTerms(ctx context.Context, v *View, f entry.Field, typed string) (map[
 		})
 	})
 	return operations, err
+}
+
+// DropOtherNumber removes from counted nouns the plural or the singular, whichever fewer operations have: a
+// search for either finds both. It keeps the typed text itself.
+func DropOtherNumber(nouns map[string]int, typed string) {
+	for plural, n := range nouns {
+		singular := english.Singular(plural)
+		m, both := nouns[singular]
+		switch {
+		case !both || singular == plural || typed == singular || typed == plural:
+		case n > m:
+			delete(nouns, singular)
+		default:
+			delete(nouns, plural)
+		}
+	}
 }
 
 // EachTermWith calls f with the terms of a field that begin with a text, at most
