@@ -45,7 +45,7 @@ func (a *Answers) Services(ctx context.Context, after string, limit int) (Servic
 		records = nil
 		return len(page.Services) < limit, nil
 	}
-	for record, err := range store.Readable(a.Store.List(ctx, store.DocumentPrefix, after)) { // the host's own page says so; the others stay to be found
+	for record, err := range store.Readable(a.Store.List(ctx, store.DocumentPrefix, after)) { // the page of a host names its unreadable records
 		if err != nil {
 			return ServicePage{}, fmt.Errorf("list services: %w", err)
 		}

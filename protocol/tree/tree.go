@@ -6,8 +6,6 @@ import (
 	"gazetteer/protocol"
 )
 
-//
-
 // String returns a string.
 func String(s string) *protocol.Node { return &protocol.Node{Kind: protocol.String, Text: s} }
 
