@@ -27,7 +27,7 @@ func StaticMapping() *mapping.IndexMappingImpl {
 
 // formVersion is increased by hand if the form of the index changes in a way that CurrentVersion
 // does not detect.
-const formVersion = 3
+const formVersion = 4
 
 // CurrentVersion names the form of the entries that this program writes. It is computed from the
 // entries of a sample that uses every rule of the analysis, and from the table of verbs, so an index

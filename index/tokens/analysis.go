@@ -50,9 +50,20 @@ func NewAnalyzer() (analysis.Analyzer, error) {
 // they are rare, and would seem significant.
 var moreStopWords = []string{"will", "shall", "may", "might", "must", "much", "many"}
 
+// separateNouns are nouns in -ing, and their plurals, that mean something else than the word that the
+// stemmer would find in them: a training is no train. Each has a stem of its own.
+var separateNouns = map[string]string{
+	"training": "training", "trainings": "training",
+	"building": "building", "buildings": "building",
+	"setting": "setting", "settings": "setting",
+}
+
 // StemOf returns the common stem of the English forms of a word. Terms of other scripts are their
 // own stem.
 func StemOf(form string) string {
+	if noun := separateNouns[form]; noun != "" {
+		return noun
+	}
 	stemmed := porter.NewPorterStemmer().Filter(analysis.TokenStream{{Term: []byte(form)}})
 	return string(stemmed[0].Term)
 }

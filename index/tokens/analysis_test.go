@@ -72,3 +72,14 @@ func TestKoreanTermsKeepSurface(t *testing.T) {
 		}
 	}
 }
+
+func TestStemOf(t *testing.T) {
+	for form, want := range map[string]string{
+		"bookings": "book", "trains": "train", "trained": "train",
+		"training": "training", "trainings": "training", "settings": "setting", "buildings": "building",
+	} {
+		if got := StemOf(form); got != want {
+			t.Errorf("the stem of %s is %s, want %s", form, got, want)
+		}
+	}
+}
