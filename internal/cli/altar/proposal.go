@@ -191,8 +191,9 @@ func (v *verbs) approveCommand() *cobra.Command {
 		Use:   "approve NAME...",
 		Short: "Approve proposed contracts, or pending changes",
 		Long: `Approve lets clients call a proposed contract, or accepts the pending change of an
-approved one. If one of several names is wrong, it approves none. A contract from a document is executed by the runtime inside the program (http,
-which altar.http_runtime in config.toml enables) and by no other, unless you name others:
+approved one. If one of several names is wrong, it approves none. A contract from a
+document is executed by the runtime inside the program (http, which
+altar.http_runtime in config.toml enables) and by no other, unless you name others:
 
   gazetteer contracts approve search_flights
   gazetteer contracts approve search_flights --allow planner --runtimes http,billing
