@@ -341,7 +341,8 @@ type Value struct {
 }
 
 // Values returns the figures of a family in the order of its table: the largest first, or in the
-// order of the values.
+// order of the values. If services choose the values, that with most domains comes first, so that no
+// owner of many hosts fills a table with words of his own.
 func (f *Figures) Values(family Family) []Value {
 	var list []Value
 	for feature, n := range f.Features {
@@ -363,6 +364,9 @@ func sortValues(family Family, list []Value) {
 	slices.SortFunc(list, func(a, b Value) int {
 		if family.Fixed {
 			return cmp.Or(order[a.Feature.Value]-order[b.Feature.Value], rangeStart(a.Feature.Value)-rangeStart(b.Feature.Value), cmp.Compare(a.Feature.Value, b.Feature.Value))
+		}
+		if family.Strangers && a.Domains != b.Domains {
+			return b.Domains - a.Domains
 		}
 		return cmp.Or(b.Hosts-a.Hosts, cmp.Compare(a.Feature.Value, b.Feature.Value))
 	})

@@ -33,6 +33,7 @@ import (
 	"gazetteer/internal/cputime"
 	"gazetteer/internal/fakestore"
 	"gazetteer/internal/need"
+	"gazetteer/internal/psl"
 	"gazetteer/internal/teststore"
 	"gazetteer/lint"
 	"gazetteer/lint/format"
@@ -521,7 +522,8 @@ func copyHost(t *testing.T, s *boltstore.Store, original string, names ...string
 }
 
 // TestManyHostsOfOneDomain has an owner with 100 hosts below one domain and 100 below the domain of a
-// provider of free names: both numbers are in every table of hosts.
+// provider of free names: both numbers are in every table of hosts, and the hosts are not the newest
+// services, nor their words the first ones of a table.
 func TestManyHostsOfOneDomain(t *testing.T) {
 	s := fill(t, 3, false)
 	first, _ := follow(t, s, "")
@@ -537,6 +539,17 @@ func TestManyHostsOfOneDomain(t *testing.T) {
 	got, want := l.Stats().Features[f], before.Features[f]
 	if want.Hosts, want.Domains = want.Hosts+201, want.Domains+2; got != want {
 		t.Errorf("%v publish, want %v", got, want)
+	}
+	newest := map[string]int{}
+	for _, r := range l.Stats().New {
+		newest[psl.Registered(r.Host)]++
+	}
+	if newest["owner.example"] != 1 || newest["netlify.app"] != 1 || len(newest) != len(l.Stats().New) {
+		t.Errorf("the newest services are of %v", newest)
+	}
+	words := census.Figures{Features: map[census.Feature]census.Count{{Family: "category", Value: "owner's"}: {Hosts: 200, Domains: 1}, {Family: "category", Value: "food"}: {Hosts: 3, Domains: 2}}}
+	if family, _ := census.FamilyOf("category"); words.Values(family)[0].Feature.Value != "food" {
+		t.Errorf("a category of one owner comes first: %v", words.Values(family))
 	}
 	if l.Stats().Domains != before.Domains+2 {
 		t.Errorf("%d domains, and before %d", l.Stats().Domains, before.Domains)

@@ -26,7 +26,8 @@ type Stats struct {
 	LastVisit time.Time
 	// Verbs counts different verbs.
 	Verbs int
-	// New are the services that came last, without those that exist to test readers.
+	// New are the services that came last, one for each registered domain, without those that exist to
+	// test readers.
 	New []Recent
 	// Tables are those of the census, with at most maxLiveRows rows; Totals says how many rows
 	// those of a family have in all.
@@ -48,6 +49,8 @@ func (s *Stats) Table(name string) Table {
 type Recent struct {
 	Host string
 	At   time.Time
+
+	domain uint32
 }
 
 func (l *Live) refreshRegularly(ctx context.Context) {
@@ -193,7 +196,7 @@ func (l *Live) computeStats(at time.Time, observed []uint32) (*Stats, map[uint32
 			}
 		}
 		if service && !test.Contains(uint32(id)) {
-			s.addRecent(h, versions, at)
+			s.addRecent(h, l.domains[id], versions, at)
 		}
 	}
 	for _, a := range l.agents {
@@ -228,20 +231,26 @@ func (l *Live) computeStats(at time.Time, observed []uint32) (*Stats, map[uint32
 }
 
 // addRecent notes when a service came.
-func (s *Stats) addRecent(h *liveHost, versions []Version, at time.Time) {
+func (s *Stats) addRecent(h *liveHost, domain uint32, versions []Version, at time.Time) {
 	var first Recent
 	for _, v := range versions {
 		if v.First && !v.Seen.After(at) && (first.At.IsZero() || v.Seen.Before(first.At)) {
-			first = Recent{Host: h.Host, At: v.Seen}
+			first = Recent{h.Host, v.Seen, domain}
 		}
 	}
 	s.New = insertRecent(s.New, first)
 }
 
-// insertRecent keeps the latest, the newest first.
+// insertRecent keeps the latest of each domain, the newest first.
 func insertRecent(list []Recent, r Recent) []Recent {
 	if r.At.IsZero() || len(list) == maxRecents && !r.At.After(list[len(list)-1].At) {
 		return list
+	}
+	if same := slices.IndexFunc(list, func(o Recent) bool { return o.domain == r.domain }); same >= 0 {
+		if !r.At.After(list[same].At) {
+			return list
+		}
+		list = slices.Delete(list, same, same+1)
 	}
 	i, _ := slices.BinarySearchFunc(list, r, func(a, b Recent) int {
 		return cmp.Or(b.At.Compare(a.At), strings.Compare(a.Host, b.Host))

@@ -180,7 +180,7 @@ The census counts the records up to %s. %s
   an ellipsis.
 - A family has at most 200,000 values; the summary says how many are left out.
 - Tables are in order of the figure, the largest first, and then of the value; or in the order of the
-  value, if it has one.
+  value, if it has one. If strangers choose the values, the order is that of the domains first.
 `
 
 const methodRecipes = `

@@ -83,7 +83,7 @@ func (p *Pages) readHome(ctx context.Context) (homeContents, error) {
 		return v, err
 	}
 	top := mostOffered(verbs)
-	v.verbs = top[:min(len(top), homeVerbs)]
+	v.verbs = top
 	if v.figures, err = p.answers.Figures(ctx); err != nil {
 		return v, err
 	}
@@ -101,14 +101,15 @@ func (p *Pages) readHome(ctx context.Context) (homeContents, error) {
 	if err := p.readHomeLists(ctx, &v); err != nil {
 		return v, err
 	}
-	v.total = total
+	v.total, v.verbs = total, v.verbs[:min(len(v.verbs), homeVerbs)]
 	for _, a := range found {
 		v.agents = append(v.agents, homeAgent{a.AirID, a.Name, a.Handle, a.Description})
 	}
 	return v, nil
 }
 
-// readHomeLists reads the categories, the newest services and the last changes.
+// readHomeLists reads the categories, the newest services and the last changes, and puts the verbs of
+// most domains first.
 func (p *Pages) readHomeLists(ctx context.Context, v *homeContents) error {
 	var err error
 	if v.changed, err = p.lastBreakingChanges(ctx); err != nil {
@@ -127,6 +128,8 @@ func (p *Pages) readHomeLists(ctx context.Context, v *homeContents) error {
 	for _, row := range s.Table("category").Rows {
 		v.categories = append(v.categories, census.CategoryCount{Name: row.Feature.Value, Services: s.Features[row.Feature].Hosts})
 	}
+	domains := func(c index.VerbCount) int { return s.Features[census.Feature{Family: "verb", Value: c.Verb}].Domains }
+	slices.SortStableFunc(v.verbs, func(a, b index.VerbCount) int { return domains(b) - domains(a) })
 	v.newest = p.newestServices(ctx, s)
 	return nil
 }
