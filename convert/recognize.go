@@ -68,13 +68,27 @@ var signatures = []struct{ begin, what string }{
 }
 
 var (
-	htmlBegin   = regexp.MustCompile(`(?i)\A(?:<\?xml[^>]{0,200}>\s*)?<(?:!doctype html|html|head|body)\b`)
+	htmlBegin   = regexp.MustCompile(`(?i)\A(?:<\?xml[^>]{0,200}>\s*)?<(?:!doctype html|html|head|body|title|meta|main|section|article|div|form|table|ul|p|a|h1)\b`)
+	markdown    = regexp.MustCompile(`(?m)^[-*] \[[^\]\n]+\]\(https?://`)
 	graphQL     = regexp.MustCompile(`(?m)^(?:extend +)?(?:(?:type|input|interface|enum) +[A-Z]\w*(?: [^\n{]*)?\{|union +\w+ *=|schema *\{|scalar +\w+ *$)`)
 	protobuf    = regexp.MustCompile(`(?m)\A(?:\s|//[^\n]*\n)*syntax *= *"proto[23]"`)
 	braceMethod = regexp.MustCompile(`(?m)^[ \t]*[A-Z]{2,} +/\S* *\{`)
 	rawHTTP     = regexp.MustCompile(`\A(?:HTTP/[0-9.]+ [0-9]{3}|(?:GET|POST|PUT) \S+ HTTP/)`)
 	curlCommand = regexp.MustCompile(`\A(?:\$ *)?curl +-`)
 )
+
+// Recognize says what a text is that no conversion takes, and what to do with it; "" if it does not
+// recognize the text.
+func Recognize(text []byte) string {
+	if what := recognizeBytes(text, ""); what != "" {
+		return what
+	}
+	root, err := conversion.ReadText(text)
+	if err != nil {
+		return ""
+	}
+	return conversion.RecognizeFormat(root)
+}
 
 // recognizeBytes says what a text is that is neither JSON nor YAML; "" if it recognizes nothing.
 func recognizeBytes(text []byte, from string) string {
@@ -90,7 +104,7 @@ func recognizeBytes(text []byte, from string) string {
 	case len(begin) == 0:
 		return ""
 	case htmlBegin.Match(begin):
-		return "this is a web page (HTML), perhaps the answer to a wrong address or a page that shows the description; use the JSON or YAML file itself"
+		return "this is a web page (HTML), perhaps the answer to a wrong address or a page that shows the description; use the JSON or YAML file itself, or begin with init"
 	case begin[0] == '<':
 		return "this is XML, such as WSDL or WADL; describe the service in OpenAPI, or begin with init"
 	case rawHTTP.Match(begin):
@@ -99,6 +113,8 @@ func recognizeBytes(text []byte, from string) string {
 		return "this is a command; hand in the file that it would fetch"
 	case begin[0] == '{' || begin[0] == '[' || !utf8.Valid(begin[:min(len(begin), 512)]):
 		return ""
+	case markdown.Match(begin):
+		return "this is a text in Markdown, such as an llms.txt file, which names pages, not operations; begin with init"
 	case protobuf.Match(begin):
 		return "this is a Protocol Buffers schema; make an OpenAPI description of it first (protoc-gen-openapi does)"
 	case from != "notation" && braceMethod.Match(begin):

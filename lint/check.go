@@ -313,6 +313,9 @@ func unreadableFinding(in Input, guess Guess, syntax error) protocol.Finding {
 		}
 		return newFinding("DOC102", "this is a document of another format: "+guess.Other, help)
 	}
+	if f, ok := wrappedFinding(in); ok {
+		return f
+	}
 	if e, ok := syntax.(*protocol.SyntaxError); ok && endsEarly(in.Text, e) {
 		f := newFinding("DOC101", "the text ends too early, so its kind cannot be determined: "+e.Message, cmp.Or(protocol.DescribeJSONRepair(e.Message), yaml.DescribeRepair(e.Message)))
 		f.Line, f.Column = e.Line, e.Column
@@ -332,6 +335,27 @@ func unreadableFinding(in Input, guess Guess, syntax error) protocol.Finding {
 		f.Line, f.Column, f.Pointer = m.KeyLine, m.KeyColumn, m.Pointer
 	}
 	return f
+}
+
+// curlyQuotes replaces the quotation marks of word processors.
+var curlyQuotes = strings.NewReplacer("“", `"`, "”", `"`, "„", `"`, "‟", `"`)
+
+// wrappedFinding returns the finding for a document of a known kind whose quotation marks are curly, or
+// that is the only element of an array.
+func wrappedFinding(in Input) (protocol.Finding, bool) {
+	straight := []byte(curlyQuotes.Replace(string(in.Text)))
+	if !bytes.Equal(straight, in.Text) && Tell("", straight).Kind != "" {
+		f := newFinding("DOC101", "the quotation marks are curly, as word processors write them, so this is neither JSON nor YAML", `write straight quotation marks ("), for example in an editor for plain text`)
+		f.Line, f.Column = protocol.Place(in.Text, bytes.IndexAny(in.Text, "“”„‟"))
+		return f, true
+	}
+	root, _, _ := Tree(in.Text)
+	if root != nil && root.Kind == protocol.Array && len(root.Items) == 1 && Tell("", protocol.WriteJSON(root.Items[0], "")).Kind != "" {
+		f := newFinding("DOC101", "the document is in an array", "remove the brackets around the object")
+		f.Line, f.Column = 1, 1
+		return f, true
+	}
+	return protocol.Finding{}, false
 }
 
 // endsEarly reports whether a text could be read up to its end and is not complete there.

@@ -446,6 +446,23 @@ func TestTruncatedText(t *testing.T) {
 	}
 }
 
+// Documents that a person would recognize are named, although no reader takes them.
+func TestNearlyDocuments(t *testing.T) {
+	for text, want := range map[string]string{
+		`{“aiendpoint”: “1.0”, “service”: {“name”: “Pots”}}`:   "DOC101 1:2 the quotation marks are curly",
+		`[{"aiendpoint": "1.0", "service": {"name": "Pots"}}]`: "DOC101 1:1 the document is in an array",
+		`{"info": {"name": "Pots"}, "item": []}`:               "DOC102 0:0 this is a document of another format: a Postman collection",
+		`{"asyncapi": "2.6.0", "info": {}}`:                    "DOC102 0:0 this is a document of another format: AsyncAPI",
+		`say “hello”`:                                          "DOC101 1:1 the kind of this document cannot be determined",
+		`[{"name": "Pots"}]`:                                   "DOC101 1:1 the kind of this document cannot be determined",
+	} {
+		f := lint.Check(lint.Input{Name: "x", Text: []byte(text)}, lint.Options{}).Findings[0]
+		if got := fmt.Sprintf("%s %d:%d %s", f.Code, f.Line, f.Column, f.Message); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}
+
 // TestHelpForOtherFormats checks that the help is a whole command, with a conversion that exists.
 func TestHelpForOtherFormats(t *testing.T) {
 	for text, want := range map[string]string{

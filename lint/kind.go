@@ -118,6 +118,8 @@ var others = []struct {
 	{[]string{"name", "packages"}, "an MCP server description", ""},
 	{[]string{"name", "remotes"}, "an MCP server description", ""},
 	{[]string{"jsonrpc"}, "a JSON-RPC message", ""},
+	{[]string{"asyncapi"}, "AsyncAPI", ""},
+	{[]string{"info", "item"}, "a Postman collection", ""},
 }
 
 // byNames recognizes a format by member names. root may be nil.

@@ -189,6 +189,8 @@ func (b *agisBuilder) addSemantic(e *protocol.Node, op *operation, verb string, 
 	intent, guessed := generic, true
 	if declared := declaredText(op, "intent"); declared != "" && c < conversion.PlainIntent {
 		intent, guessed = declared, false
+	} else if c == conversion.LabelledIntent {
+		intent = wording.LabelledIntent(generic, op.summary)
 	} else if c < conversion.PlainIntent {
 		intent, guessed = wording.IntentOf(verb, op.summary, generic)
 	}

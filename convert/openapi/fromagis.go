@@ -287,7 +287,7 @@ func (b *descriptionBuilder) addInput(operation *protocol.Node, e agis.Endpoint,
 		}
 		return
 	}
-	if !tree.IsKind(input, protocol.Object) || len(input.Items) == 0 {
+	if !tree.IsKind(input, protocol.Object) || describesNothing(input) {
 		return
 	}
 	body := b.copySchema(e.Input, e.Input)
@@ -303,6 +303,13 @@ func (b *descriptionBuilder) addInput(operation *protocol.Node, e agis.Endpoint,
 		tree.Put(request, "required", tree.Bool(true))
 	}
 	putJSON(request, body)
+}
+
+// describesNothing reports whether a schema of an input only says that it is an object.
+func describesNothing(schema *protocol.Node) bool {
+	return !slices.ContainsFunc(schema.Items, func(m *protocol.Node) bool {
+		return m.Key != "type" && (m.Key != "properties" || len(m.Items) > 0)
+	})
 }
 
 // withoutProperties returns the schema without these properties.

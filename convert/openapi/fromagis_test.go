@@ -67,6 +67,39 @@ func TestFromAGISAndBack(t *testing.T) {
 	}
 }
 
+// An operation without parameters has no body, and none comes back.
+func TestFromAGISWithoutInput(t *testing.T) {
+	for _, input := range []string{"{type: object}", "{type: object, properties: {}}"} {
+		out, err := openapi.FromAGIS([]byte(inputless("/jobs", input)), conversion.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := openapi.ToAGIS(out.Text, conversion.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, _, err := agis.Parse(back.Text, agis.Options{})
+		if err != nil || len(d.Endpoints) != 1 || len(d.Parameters(d.Endpoints[0])) > 0 {
+			t.Errorf("%s: %v\n%s\nOpenAPI:\n%s", input, err, back.Text, out.Text)
+		}
+	}
+}
+
+// Long paths are the keys of an OpenAPI description, above everything that it says of them.
+func TestFromAGISWithLongPaths(t *testing.T) {
+	path := strings.Repeat("/source-control-settings/{setting_id}", 12)
+	if _, err := openapi.FromAGIS([]byte(inputless(path, "{type: object}")), conversion.Options{}); err != nil {
+		t.Error(err)
+	}
+}
+
+// inputless is a document with one endpoint.
+func inputless(path, input string) string {
+	return `{agis: "1.0", service: Jobs, agtp: "agtp://jobs.example", description: Starts jobs., version: "1",
+vocabulary: {declared_verbs: [START], domain: work, namespace: jobs}, endpoints: [{method: START, path: "` + path + `", input: ` + input + `,
+semantic: {intent: Starts a job, actor: agent, outcome: The job runs}, output: {type: object}, errors: [job_exists]}]}`
+}
+
 // checkByLibrary has libopenapi build the model of a whole description: the one that the converter
 // uses, too. The package libopenapi itself would add a minute of compilation to each run.
 func checkByLibrary(t *testing.T, text []byte, endpoints int) {

@@ -436,7 +436,7 @@ func TestLimitsOfConversion(t *testing.T) {
 // TestEndpointWords checks nouns and intents that earlier versions got wrong for real documents.
 func TestEndpointWords(t *testing.T) {
 	for _, c := range []struct{ method, path, id, summary, want string }{
-		{"get", "/{format}/DepthCharts", "", "Depth charts", "LIST /format/{format}/depth-charts: Lists depth charts: Depth charts"},
+		{"get", "/{format}/DepthCharts", "", "Depth charts", "LIST /format/{format}/depth-charts: Lists depth charts"},
 		{"get", "/v1/{name}", "net.projects.spokes.get", "Gets details about a spoke", "RETRIEVE /spokes/{name}: Retrieves details about a spoke"},
 		{"delete", "/v1/{name}", "net.projects.spokes.delete", "Deletes a spoke", "REMOVE /spokes/{name}: Deletes a spoke"},
 		{"get", "/country", "", "getLatestCountryData", "RETRIEVE /country: Retrieves latest country data"},

@@ -145,7 +145,9 @@ func (a *description) readPaths(swagger bool) error {
 	if callbacks > 0 {
 		a.leftOut = append(a.leftOut, fmt.Sprintf("%d callbacks are left out: the service calls them, not the agent", callbacks))
 	}
-	if n := len(tree.Members(a.root.Member("webhooks"))); n > 0 {
+	if n := len(tree.Members(a.root.Member("webhooks"))); n == 1 {
+		a.leftOut = append(a.leftOut, "a webhook is left out: the service calls it, not the agent")
+	} else if n > 1 {
 		a.leftOut = append(a.leftOut, fmt.Sprintf("%d webhooks are left out: the service calls them, not the agent", n))
 	}
 	if len(a.operations) == 0 {

@@ -183,6 +183,9 @@ func (w Environment) readInput(ctx context.Context, name string) ([]byte, error)
 func (v *convertRun) convertText(name string, text []byte) error {
 	if v.from == "" {
 		guess := lint.Tell(name, text)
+		if what := convert.Recognize(text); guess.Format == "" && what != "" {
+			return inputErrorf("%s: %s", name, what)
+		}
 		if guess.Format == "" {
 			return usageErrorf("%s: the format cannot be determined: name it with --from\nall conversions: %s convert --list", name, v.Program)
 		}

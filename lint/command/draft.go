@@ -40,6 +40,7 @@ type operation struct {
 	inputs, outputs    []field
 
 	method, path    string   // AI Discovery: how it is called over HTTP
+	form            bool     // AI Discovery: the inputs are sent as the form of a page
 	outcome, impact string   // AGIS
 	failures        []string // AGIS
 }
@@ -189,7 +190,11 @@ func (o operation) buildCapability() *protocol.Node {
 	)
 	params := tree.Object()
 	for _, f := range o.inputs {
-		tree.Put(params, f.name, tree.String(f.describeParam()))
+		text := f.describeParam()
+		if o.form && !strings.Contains(o.path, "{"+f.name+"}") {
+			text += ", sent as application/x-www-form-urlencoded" // as conversions from OpenAPI write it
+		}
+		tree.Put(params, f.name, tree.String(text))
 	}
 	if len(o.inputs) > 0 {
 		tree.Put(n, "params", params)
@@ -335,6 +340,14 @@ func (o operation) capabilityClass() string {
 		return "discovery"
 	default:
 		return "transaction"
+	}
+}
+
+// setMethod sets the HTTP method, or that of the form of a page.
+func (o *operation) setMethod(answer string) {
+	o.method, o.form = answer, strings.EqualFold(answer, "form")
+	if o.form {
+		o.method = "POST"
 	}
 }
 

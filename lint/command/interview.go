@@ -182,8 +182,14 @@ func (s *draft) askFields(ctx context.Context, a *asker, fields *[]field, pointe
 
 // askHTTP asks for the HTTP method and path of a capability.
 func (s *draft) askHTTP(ctx context.Context, a *asker, o *operation, at string) error {
-	err := s.askText(ctx, a, &o.method, at+"/method", question{text: "With which HTTP method is it called?", usual: o.usualMethod()})
-	if err != nil {
+	answer, err := a.askQuestion(ctx, question{
+		text: "With which HTTP method is it called? FORM stands for the form of a page.", usual: o.usualMethod(),
+		faults: func(answer string) []protocol.Finding {
+			o.setMethod(answer)
+			return s.findFaults(at + "/method")
+		},
+	})
+	if o.setMethod(answer); err != nil {
 		return err
 	}
 	return s.askText(ctx, a, &o.path, at+"/endpoint", question{

@@ -47,10 +47,8 @@ func IdentifyFormat(root *protocol.Node, wanted string) string {
 	if !tree.IsKind(root, protocol.Object) {
 		return "the text is " + KindPhrase(root) + with
 	}
-	for _, f := range otherFormats {
-		if f.members[0] != wanted && !slices.ContainsFunc(f.members, func(name string) bool { return root.Member(name) == nil }) {
-			return f.message
-		}
+	if message := recognizeMembers(root, wanted); message != "" {
+		return message
 	}
 	var names []string
 	for _, m := range root.Items[:min(len(root.Items), 5)] {
@@ -64,6 +62,26 @@ func IdentifyFormat(root *protocol.Node, wanted string) string {
 	default:
 		return "the object has the members " + strings.Join(names, ", ") + ", but not " + wanted
 	}
+}
+
+// RecognizeFormat is IdentifyFormat for a text of which nothing is wanted; "" if its members identify no
+// format.
+func RecognizeFormat(root *protocol.Node) string {
+	if !tree.IsKind(root, protocol.Object) {
+		return ""
+	}
+	return recognizeMembers(root, "")
+}
+
+// recognizeMembers returns the message about the first format whose members an object has, except the
+// one that wanted identifies.
+func recognizeMembers(root *protocol.Node, wanted string) string {
+	for _, f := range otherFormats {
+		if f.members[0] != wanted && !slices.ContainsFunc(f.members, func(name string) bool { return root.Member(name) == nil }) {
+			return f.message
+		}
+	}
+	return ""
 }
 
 // KindPhrase returns the kind of a node with its article: "an array".

@@ -27,10 +27,11 @@ func WriteAGIS(root *protocol.Node, n *Notes, o Options) (Output, error) {
 type Simplification uint8
 
 const (
-	asRead        Simplification = iota
-	PlainIntent                  // the intent is a generic sentence
-	PlainVerb                    // the verb is the default of the HTTP method
-	PlainContract                // input and output have names only
+	asRead         Simplification = iota
+	LabelledIntent                // a generic sentence precedes the summary in the intent
+	PlainIntent                   // the intent is a generic sentence
+	PlainVerb                     // the verb is the default of the HTTP method
+	PlainContract                 // input and output have names only
 	LeftOut
 )
 

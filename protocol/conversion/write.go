@@ -39,7 +39,8 @@ func markReviews(text []byte, reviews []Review) ([]byte, error) {
 	if len(reviews) == 0 {
 		return text, nil
 	}
-	root, err := yaml.Read(text, protocol.Limits{Bytes: len(text) + 1, Depth: 1 << 10, Members: 1 << 20, Number: 1 << 10})
+	const depth = 1 << 10 // long keys that nest deeply have pointers of many times the text
+	root, err := yaml.Read(text, protocol.Limits{Bytes: depth * (len(text) + 1), Depth: depth, Members: 1 << 20, Number: 1 << 10})
 	if err != nil {
 		return nil, fmt.Errorf("read back the YAML just written: %w", err)
 	}

@@ -3,6 +3,7 @@ package wording
 import (
 	"cmp"
 	"iter"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -271,8 +272,36 @@ func VerbOfSummary(summary, httpMethod string) string {
 	return base
 }
 
+// label matches a note about the state of an operation before its summary.
+var label = regexp.MustCompile(`(?i)^(?:[\[(](?:deprecated|discontinued|beta|preview|experimental|legacy)[\])][:.,]?|(?:deprecated|discontinued|beta|preview|experimental|legacy)[:.!])\s+`)
+
+// operationNames are the words with which a summary speaks of its operation.
+var operationNames = WordSet("action api call command endpoint function method operation request route service")
+
+// dropSubject removes a label and a subject that is the operation itself: "DEPRECATED: Get meetings",
+// "This operation cancels a job". It keeps the subject before anything but a verb.
+func dropSubject(summary string) string {
+	summary = label.ReplaceAllString(summary, "")
+	word, rest := firstWord(summary)
+	if !strings.EqualFold(word, "this") {
+		return summary
+	}
+	if word, rest = firstWord(rest); !operationNames[strings.ToLower(word)] {
+		return summary
+	}
+	if verb, action := firstWord(rest); strings.EqualFold(verb, "will") {
+		rest = action
+	}
+	verb, _ := firstWord(strings.ToLower(rest))
+	if third := baseOfThird(verb); third != "" && (IsMethodVerb(third) || HTTPVerbs[third] != nil || emptyVerbs[third]) || HTTPVerbs[verb] != nil || clearVerb(verb) {
+		return rest
+	}
+	return summary
+}
+
 // trimIntroduction removes beginnings such as "Allows the caller to book …" and "Used to book …".
 func trimIntroduction(summary string) string {
+	summary = dropSubject(summary)
 	word, rest := firstWord(summary)
 	switch strings.ToLower(word) {
 	case "allow", "allows", "enables", "use", "used", "let", "lets":
@@ -335,8 +364,7 @@ func DefaultVerb(httpMethod string, many bool) string {
 // generic is used when the summary cannot be, and precedes a summary that names no action. A summary in
 // another language stays as it is. guessed reports that more than the form of the verb was changed.
 func IntentOf(verb, summary, generic string) (intent string, guessed bool) {
-	const most = 240
-	summary = Shorten(DropInstruction(FirstSentence(summary)), most)
+	summary = shortSummary(summary)
 	if words := IdentifierWords(summary); len(words) > 2 && !strings.ContainsRune(summary, ' ') && mayBeEnglish(summary) {
 		summary = strings.Join(words, " ") // getLatestCountryData
 	}
@@ -369,7 +397,31 @@ func IntentOf(verb, summary, generic string) (intent string, guessed bool) {
 	if base != "" {
 		return Capitalize(ThirdPerson(base)) + " " + rest, false
 	}
-	return Shorten(generic+": "+summary, most), true
+	return LabelledIntent(generic, summary), true
+}
+
+// maxIntent is the number of characters of an intent that is made from a summary.
+const maxIntent = 240
+
+// shortSummary returns what the first sentence of a summary says of the operation.
+func shortSummary(summary string) string {
+	return Shorten(DropInstruction(FirstSentence(dropSubject(summary))), maxIntent)
+}
+
+// LabelledIntent returns a generic intent with the summary behind it, unless the summary has no other
+// words: "Retrieves a port: Opening hours", "Lists ports".
+func LabelledIntent(generic, summary string) string {
+	summary = shortSummary(summary)
+	known := map[string]bool{}
+	for _, word := range IdentifierWords(generic) {
+		known[SingularOf(word)] = true
+	}
+	for _, word := range IdentifierWords(summary) {
+		if !known[SingularOf(word)] {
+			return Shorten(generic+": "+summary, maxIntent)
+		}
+	}
+	return generic
 }
 
 // GenericIntent returns what a verb does to a thing: "Lists pets", "Cancels an order".
