@@ -223,10 +223,10 @@ To cite it, cite this folder with the line of data/documents.csv in SHA256SUMS, 
 
 // methodColumns defines the columns of the facts that do not explain themselves.
 const methodColumns = `
-A document breaks a rule of its draft if it has a finding of the rule with severity error; it conforms
-if ` + "`errors`" + ` is 0. ` + "`errors` and `warnings`" + ` count the findings, of which one rule can give several; ` + "`rules`" + `
-names each rule of them once. ` + "`level`" + ` is 0 if there is an error, 2 for an AGIS document that declares
-all that Level 2 asks (AGIS §3.3), and 1 for any other. ` + "`fetched`" + ` is when it was last fetched.
+A document conforms to its draft if ` + "`errors`" + ` is 0: no finding has severity error. ` + "`errors` and `warnings`" + `
+count the findings, of which one rule can give several; ` + "`rules`" + ` names each rule of them once.
+` + "`level`" + ` is 0 if there is an error, 2 for an AGIS document that declares all that Level 2 asks (AGIS §3.3), and
+1 for any other. ` + "`fetched`" + ` is when it was last fetched.
 `
 
 const dataLicense = `The data and figures of this census

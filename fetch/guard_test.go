@@ -67,6 +67,20 @@ func TestCheckHost(t *testing.T) {
 	}
 }
 
+// People paste the address that they know.
+func TestCheckHostNamesEmailAddress(t *testing.T) {
+	for in, want := range map[string]string{
+		"info@pottery.example":          "it is an email address",
+		"https://me@pottery.example/":   "it carries user information",
+		"me:secret@pottery.example:443": "it carries user information",
+	} {
+		_, err := fetch.CheckHost(in)
+		if e, ok := errors.AsType[*fetch.HostError](err); !ok || e.Problem != want {
+			t.Errorf("CheckHost(%q): %v, want %q", in, err, want)
+		}
+	}
+}
+
 func FuzzCheckHost(f *testing.F) {
 	for _, seed := range []string{"https://a.test/", "127.0.0.1", "bücher.example", "[::1]:443", "a.b.co.uk."} {
 		f.Add(seed)

@@ -71,6 +71,8 @@ func CheckHost(name string) (string, error) {
 		return refuse("it is not UTF-8")
 	case strings.ContainsAny(host, "[]"):
 		return refuseAddress("it is an IPv6 address")
+	case strings.Contains(host, "@") && !strings.Contains(name, ":"):
+		return refuse("it is an email address")
 	case strings.Contains(host, "@"):
 		return refuse("it carries user information")
 	case strings.Count(host, ":") > 1:
