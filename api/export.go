@@ -126,7 +126,7 @@ func callOffers(as string, hits []answer.Hit) []call.ToolSource {
 
 // exportOperations writes operations in a form for callers.
 func (a *API) exportOperations(ctx context.Context, as string, chosen []call.ToolSource, next, link string) (*route.PageOutput, error) {
-	if err := a.addSchemas(ctx, as, chosen); err != nil {
+	if err := a.completeOffers(ctx, as, chosen); err != nil {
 		return nil, err
 	}
 	return writeTools(as, chosen, next, link)
@@ -135,7 +135,7 @@ func (a *API) exportOperations(ctx context.Context, as string, chosen []call.Too
 // exportWithin writes as many operations as fit the tokens, in their order, in a form for callers.
 // next makes the cursor and Link of the page after the first n of them.
 func (a *API) exportWithin(ctx context.Context, as string, chosen []call.ToolSource, tokens int, next func(n int) (next, link string)) (*route.PageOutput, error) {
-	if err := a.addSchemas(ctx, as, chosen); err != nil {
+	if err := a.completeOffers(ctx, as, chosen); err != nil {
 		return nil, err
 	}
 	var best *route.PageOutput
@@ -187,8 +187,12 @@ func writeTools(as string, chosen []call.ToolSource, next, link string) (*route.
 	}
 }
 
-// addSchemas adds the schemas of their documents to the offers, for the forms that contain schemas.
-func (a *API) addSchemas(ctx context.Context, as string, chosen []call.ToolSource) error {
+// completeOffers prefers calls over HTTP, and adds the schemas of their documents to the offers for the
+// forms that contain schemas.
+func (a *API) completeOffers(ctx context.Context, as string, chosen []call.ToolSource) error {
+	if err := a.Answers.PreferHTTP(ctx, chosen); err != nil {
+		return err
+	}
 	if as == "curl" {
 		return nil
 	}
