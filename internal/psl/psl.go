@@ -36,6 +36,27 @@ func Registered(host string) string {
 	return host[strings.LastIndexByte(strings.TrimSuffix(host, "."+suffix), '.')+1:]
 }
 
+// IsProvider reports whether a name is a public suffix that belongs to a provider, and not to a registry
+// of domains: anyone gets a name below it.
+func IsProvider(name string) bool {
+	suffix, icann := publicsuffix.PublicSuffix(name)
+	return suffix == name && !icann && strings.Contains(name, ".")
+}
+
+// Above returns a registrable domain and the names above it, up to the registered domain.
+func Above(domain string) []string {
+	names, registered := []string{domain}, Registered(domain)
+	for domain != registered {
+		_, above, found := strings.Cut(domain, ".")
+		if !found {
+			break
+		}
+		domain = above
+		names = append(names, domain)
+	}
+	return names
+}
+
 // HasDomain reports whether a host belongs to a registrable domain, and is not a public suffix itself.
 func HasDomain(host string) bool {
 	_, err := publicsuffix.EffectiveTLDPlusOne(host)

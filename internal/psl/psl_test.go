@@ -1,6 +1,9 @@
 package psl
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestDomain(t *testing.T) {
 	for host, want := range map[string]string{
@@ -17,6 +20,16 @@ func TestDomain(t *testing.T) {
 	} {
 		if got := Registered(host); got != want {
 			t.Errorf("Registered(%q) = %q, want %q", host, got, want)
+		}
+	}
+	for host, want := range map[string]string{"a.netlify.app": "a.netlify.app netlify.app", "example.com": "example.com", "co.uk": "co.uk", "b.s3.eu-west-1.amazonaws.com": "b.s3.eu-west-1.amazonaws.com s3.eu-west-1.amazonaws.com eu-west-1.amazonaws.com amazonaws.com"} {
+		if got := strings.Join(Above(host), " "); got != want {
+			t.Errorf("Above(%q) = %q, want %q", host, got, want)
+		}
+	}
+	for name, want := range map[string]bool{"netlify.app": true, "github.io": true, "com": false, "co.uk": false, "test": false, "a.netlify.app": false, "example.com": false, "": false} {
+		if IsProvider(name) != want {
+			t.Errorf("IsProvider(%q) is %t", name, !want)
 		}
 	}
 	if !SameDomain("a.example.com", "example.com") || SameDomain("a.co.uk", "b.co.uk") || SameDomain("co.uk", "a.co.uk") {

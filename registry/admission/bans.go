@@ -24,7 +24,7 @@ import (
 const (
 	BanKey     = "key"     // a multikey, which no agent takes into use
 	BanHandle  = "handle"  // which nobody claims
-	BanDomain  = "domain"  // a registrable domain, which no agent names
+	BanDomain  = "domain"  // a registrable domain, or a provider's of free names, which no agent names
 	BanNetwork = "network" // an IP prefix, from which nobody registers, writes or reports
 )
 
@@ -174,8 +174,13 @@ func (p *Policy) CheckAgent(old, a registry.Agent, now time.Time) error {
 	}
 	before := old.NamedDomains()
 	for _, domain := range a.NamedDomains() {
-		if b, ok := p.blockLists.activeBan(BanDomain, domain, now); ok && !slices.Contains(before, domain) {
-			return banRefusal(b, "the domain "+domain+" is on the block list of this registry")
+		if slices.Contains(before, domain) {
+			continue
+		}
+		for _, name := range psl.Above(domain) {
+			if b, ok := p.blockLists.activeBan(BanDomain, name, now); ok {
+				return banRefusal(b, "the domain "+name+" is on the block list of this registry")
+			}
 		}
 	}
 	return nil
@@ -189,7 +194,7 @@ func (b Ban) IsOf(a registry.Agent) bool {
 	case BanHandle:
 		return a.Handle == b.Value
 	case BanDomain:
-		return slices.Contains(a.NamedDomains(), b.Value)
+		return slices.ContainsFunc(a.NamedDomains(), func(domain string) bool { return slices.Contains(psl.Above(domain), b.Value) })
 	}
 	return false
 }
@@ -206,7 +211,8 @@ func (p *Policy) CheckNetwork(ctx context.Context, client netip.Addr) error {
 }
 
 // Ban adds an entry to a block list, or replaces it, as the operator. It returns the entry in its
-// normal form: a multikey, a folded handle, a registrable domain, or the prefix of an address. When
+// normal form: a multikey, a folded handle, a registrable domain or that of a provider of free names, or
+// the prefix of an address. When
 // Ban has returned, nothing that the entry refuses is admitted. The error is an [*registry.Error]
 // for a value, and a [*registry.Refusal] with [registry.ErrState] when the lists are full.
 func (p *Policy) Ban(ctx context.Context, b Ban) (Ban, error) {
@@ -214,7 +220,7 @@ func (p *Policy) Ban(ctx context.Context, b Ban) (Ban, error) {
 	if err != nil {
 		return Ban{}, err
 	}
-	if b.Kind == BanDomain && !psl.HasDomain(value) {
+	if b.Kind == BanDomain && !psl.HasDomain(value) && !psl.IsProvider(value) {
 		return Ban{}, &registry.Error{Field: "value", Code: "value", Message: fmt.Sprintf("Field 'value' is no registrable domain: anybody can register names below %q", value),
 			Help: "name the domains one by one, such as evil.example"}
 	}

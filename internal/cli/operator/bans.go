@@ -21,9 +21,10 @@ func (a *verbs) banCommand() *cobra.Command {
 		Use:   "ban key|handle|domain|network VALUE",
 		Short: "Put something on a block list",
 		Long: `Ban adds an entry to one of four block lists: a key that no agent may use, a handle
-that nobody may claim, a registrable domain that no agent may name, a network from
-which nobody may register, write or report. It applies from now on; the answer names the
-agents that have the value already: suspend them. The reason is visible to the operator only.
+that nobody may claim, a registrable domain (or the domain of a provider of free names, such
+as github.io) that no agent may name, a network from which nobody may register, write or
+report. It applies from now on; the answer names the agents that have the value already:
+suspend them. The reason is visible to the operator only.
 
   gazetteer registry ban network 192.0.2.0/24 --reason "registers by script" --until 2027-01-31
   gazetteer registry ban domain evil.example`,
