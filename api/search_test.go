@@ -593,6 +593,7 @@ func TestNamesClaimedByOthers(t *testing.T) {
 	publish("other.example", "uk.co.bank")
 	publish("typo.example", "r1storante")
 	publish("squatter.example", "s7-tables")
+	publish("s7.market.example", "s7-market") // its own name, though it begins with that of s7.example
 	h.publishAll("s7.example")
 	type concern struct{ code, hosts string }
 	for _, c := range []struct {
@@ -609,6 +610,7 @@ func TestNamesClaimedByOthers(t *testing.T) {
 		}},
 		{"uk.co.bank.BOOK", 200, "other.example foreign-domain", []concern{{"foreign-domain", "other.example"}}},
 		{"s7-tables.BOOK", 200, "squatter.example foreign-name", []concern{{"foreign-name", "squatter.example"}}},
+		{"s7-market.BOOK", 200, "s7.market.example own-name", nil},
 		{"r1storante.BOOK", 200, "typo.example declared", []concern{{"lookalike", ""}}},
 	} {
 		r := readAs[answer.Resolution](h, "/api/v1/resolve?name="+c.name, c.status)

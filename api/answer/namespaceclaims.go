@@ -193,6 +193,9 @@ func (c *Claim) judgeRelation(namespace, owner string, bearers []string) {
 	case domainHasName(site, namespace):
 		c.Relation = relationOwnName
 		c.Proof = fmt.Sprintf("the namespace begins with the name of the domain %s, from which the document was fetched over HTTPS", site)
+	case hostHasName(c.Host, namespace):
+		c.Relation = relationOwnName
+		c.Proof = fmt.Sprintf("the namespace begins with the name of the host %s, from which the document was fetched over HTTPS", c.Host)
 	case len(bearers) > 0:
 		c.Relation = relationForeignName
 		c.Proof = fmt.Sprintf("the document declares the namespace %.80q, which begins with the name of another domain: %s", namespace, psl.Domain(bearers[0]))
@@ -206,8 +209,26 @@ func (c *Claim) judgeRelation(namespace, owner string, bearers []string) {
 func domainHasName(site, namespace string) bool {
 	name, _, _ := strings.Cut(site, ".")
 	rest, found := strings.CutPrefix(namespace, name)
-	return found && name != "" && (rest == "" || strings.IndexByte("-_.:/", rest[0]) >= 0)
+	return found && name != "" && (rest == "" || strings.IndexByte(namespaceSeparators, rest[0]) >= 0)
 }
+
+// hostHasName reports whether a namespace is the name of a host, without its public suffix and with any signs
+// between the labels, or begins with it: files-acme on files.acme.example. The name of the registrable domain
+// is then part of the namespace, which so is not the name of another domain alone.
+func hostHasName(host, namespace string) bool {
+	_, suffix, _ := strings.Cut(psl.Domain(host), ".")
+	name := strings.ReplaceAll(strings.TrimSuffix(host, "."+suffix), ".", "-")
+	rest, found := strings.CutPrefix(strings.Map(func(r rune) rune {
+		if strings.ContainsRune(namespaceSeparators, r) {
+			return '-'
+		}
+		return r
+	}, namespace), name)
+	return found && name != "" && (rest == "" || rest[0] == '-')
+}
+
+// namespaceSeparators are the signs between the words of a namespace.
+const namespaceSeparators = "-_.:/"
 
 // namespaceOwner returns the registrable domain that a namespace names, in the order of
 // the DNS or in reverse (com.example.shop), and "" for one that is no domain name:
@@ -245,7 +266,7 @@ const maxNamedHosts = 10
 // namespace is, or begins with.
 func (a *Answers) hostsNamedLike(ctx context.Context, namespace string) ([]string, error) {
 	words := []string{namespace}
-	if first := strings.FieldsFunc(namespace, func(r rune) bool { return strings.ContainsRune("-_.:/", r) }); len(first) > 1 {
+	if first := strings.FieldsFunc(namespace, func(r rune) bool { return strings.ContainsRune(namespaceSeparators, r) }); len(first) > 1 {
 		words = append(words, first[0])
 	}
 	var hosts []string
