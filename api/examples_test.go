@@ -18,17 +18,21 @@ import (
 	"time"
 
 	"gazetteer/altarkit"
+	"gazetteer/api"
 	"gazetteer/api/air"
 	"gazetteer/api/answer"
 	"gazetteer/api/route"
 	"gazetteer/crawler"
 	"gazetteer/document"
+	"gazetteer/fetch"
 	"gazetteer/internal/fakenet"
+	"gazetteer/internal/fakestore"
 	"gazetteer/internal/wait"
 	"gazetteer/protocol/a2a"
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
 	"gazetteer/registry/attestation"
+	"gazetteer/registry/audit/checkpoint"
 	"gazetteer/registry/registrar"
 	"gazetteer/registry/transfer"
 	"gazetteer/toolhost"
@@ -165,7 +169,8 @@ func describeChange(t *testing.T, then, now route.Example) string {
 
 // endings are the operations that others need to be done before or after; they come last, in this
 // order.
-var endings = []string{"acknowledge", "acknowledge-deployed", "set-inbox-rules", "destroy-session", "opt-out", "opt-in", "merge-agent",
+var endings = []string{"list-attestations", "agent-graph", "recent-attestations", "graph-stats", "revoke-attestation",
+	"acknowledge", "acknowledge-deployed", "set-inbox-rules", "inbox-rules", "destroy-session", "opt-out", "opt-in", "merge-agent",
 	"rotate-key", "recover-agent", "deactivate-agent", "erase-agent", "stream-changes"}
 
 // exampleHost is the service of the demo that the examples are about.
@@ -214,13 +219,21 @@ func makeExamples(t *testing.T) map[string]route.Example {
 	}
 	defer internet.Close()
 	names := zone{}
-	h := newTestServer(t, options{log: true, relay: withRelay, registry: registrar.Options{DNS: names}})
+	var anchor *air.Anchor
+	h := newTestServer(t, options{log: true, relay: withRelay, registry: registrar.Options{DNS: names}, api: func(o *api.Options) {
+		o.Anchored = func() *air.Anchor { return anchor }
+	}})
 	c, err := crawler.New(crawler.Options{Store: h.store, UserAgent: "Gazetteer/test"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	h.answers.Submitter = answer.NewSubmitter(answer.SubmitterOptions{Add: c.Add})
 	digest := h.publishDemo(internet)
+	if err := c.Record(t.Context(), "somebody asked for a check", fetch.Made{
+		At: time.Now().Add(-time.Hour), URL: "https://" + exampleHost + "/reservations.agis", Status: http.StatusOK, Took: 41, WireBytes: 2130,
+	}); err != nil {
+		t.Fatal(err)
+	}
 	a := registerProved(t, h, 90, "")
 	names["_gazetteer."+exampleHost] = []string{"gazetteer-agent=" + a.CreatorDID + "; key=" + encodeMultikey(a.key)}
 	for path, body := range map[string]string{
@@ -252,6 +265,7 @@ func makeExamples(t *testing.T) map[string]route.Example {
 	}
 	site := withOwners(t, 100)
 	site.publishDemo(internet)
+	figures := serveHistory(t)
 	bodies := exampleBodies(t, a, guest, merging)
 	var mail [2]string // the ids of two envelopes that wait
 	for i := range mail {
@@ -263,7 +277,9 @@ func makeExamples(t *testing.T) map[string]route.Example {
 	}
 	bodies["acknowledge"], bodies["acknowledge-deployed"] = `{"envelope_ids": ["`+mail[0]+`"]}`, `{"envelope_ids": ["`+mail[1]+`"]}`
 	bodies["push"] = string(signEnvelope(t, guest, a).Text)
-	cosigned, _, _ := strings.Cut(string(h.get("/witness/checkpoint?origin=registry.example/log", 200).body), "— registry.example/witness ")
+	signed := string(h.get("/witness/checkpoint?origin=registry.example/log", 200).body)
+	cosigned, _, _ := strings.Cut(signed, "— registry.example/witness ")
+	anchor = exampleAnchor(t, signed)
 	bodies["add-checkpoint"] = "old " + strings.Split(cosigned, "\n")[1] + "\n\n" + cosigned
 	h.openExampleTool()
 	fill := strings.NewReplacer("{session_id}", exampleSession, "{air_id}", a.AirID, "{id}", a.AirID, "{host}", exampleHost, "{domain}", exampleHost, "{n}", "1", "{inbox}", a.AirID, "{did}", a.CreatorDID)
@@ -288,6 +304,8 @@ func makeExamples(t *testing.T) map[string]route.Example {
 		case "add-checkpoint":
 			e.BodyType = "text/plain"
 			examples[r.ID] = recordExample(t, h, a, r, e)
+		case "stats-series": // of a store with a history
+			examples[r.ID] = recordExample(t, figures, a, r, e)
 		case "attest", "revoke-attestation":
 			examples[r.ID] = recordExample(t, h, guest, r, e)
 		case "merge-agent":
@@ -307,6 +325,37 @@ func makeExamples(t *testing.T) map[string]route.Example {
 		}
 	}
 	return examples
+}
+
+// serveHistory returns a server with figures over time.
+func serveHistory(t *testing.T) *testServer {
+	t.Helper()
+	h := newTestServer(t, options{})
+	if err := fakestore.Fill(t.Context(), h.store, fakestore.Options{Root: "..", Services: 40, At: time.Now().Add(-time.Hour)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.answers.Census.WaitFor(t.Context(), h.store.Head().Seq); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// exampleAnchor returns the anchor of a checkpoint that a witness cosigned.
+func exampleAnchor(t *testing.T, signed string) *air.Anchor {
+	t.Helper()
+	lines := strings.Split(signed, "\n")
+	size, err := checkpoint.ParseNumber(lines[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := checkpoint.ParseHash(lines[2])
+	if err != nil {
+		t.Fatal(err)
+	}
+	matches := true
+	return &air.Anchor{
+		AnchoredAt: time.Now().UTC().Format(time.RFC3339), TipHash: fmt.Sprintf("%x", root[:]), EntryCount: size, Matches: &matches, Witness: "registry.example/witness", Checkpoint: signed,
+	}
 }
 
 // exampleSession and exampleToken are a client's session with the tool host, and its token.
