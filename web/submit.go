@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -127,8 +128,14 @@ const maxWatchedFetches = 12
 // addSubmission adds a host to the view: as refused, or with the state of its visit.
 func (p *Pages) addSubmission(c *gin.Context, v *submitView, s answer.Submission) error {
 	if s.State == "refused" {
+		if slices.ContainsFunc(v.Refused, func(r refusedView) bool { return r.Host == s.Host }) {
+			return nil
+		}
 		v.Refused = append(v.Refused, refusedView{s.Host, s.Detail, frame.AsSentence(s.Help)})
 		return nil
+	}
+	if slices.ContainsFunc(v.Visits, func(listed submittedView) bool { return listed.Host == s.Host }) {
+		return nil // the text has it twice
 	}
 	visit := submittedView{Host: s.Host, Waiting: s.State == "waiting", Due: p.MomentOfDue(s.Due), Visited: p.MomentOf(s.Visited)}
 	if visit.Waiting {

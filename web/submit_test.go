@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"context"
 	"net/url"
 	"strings"
 	"testing"
@@ -55,5 +56,50 @@ func TestSubmitPageFollowsVisit(t *testing.T) {
 	}
 	if w := get(t, h, "/submit?watch=a"+strings.Repeat("&watch=a", 100)); w.Code != 400 {
 		t.Errorf("too many hosts: %d", w.Code)
+	}
+}
+
+// TestSubmitPageNamesHostOnce checks that a host which the text has twice is shown once.
+func TestSubmitPageNamesHostOnce(t *testing.T) {
+	h := engine(t, sample{word: plainWord})
+	for address, hosts := range map[string]string{"/submit": "new.example.com\na.example.com\nb.example.com, new.example.com", "/submit?watch=new.example.com&watch=new.example.com": ""} {
+		w := get(t, h, address)
+		if hosts != "" {
+			w = sendForm(t, h, address, url.Values{"hosts": {hosts}})
+		}
+		page := parse(t, w.Body.String())
+		names := 0
+		for _, e := range elements(page, "h3") {
+			if strings.Contains(textOf(e), "new.example.com") {
+				names++
+			}
+		}
+		if names != 1 {
+			t.Errorf("%s shows the host %d times: %s", address, names, textOf(page))
+		}
+	}
+}
+
+// servedValid checks an address and finds a valid document.
+type servedValid struct{ sample }
+
+func (servedValid) Validate(_ context.Context, r answer.ValidationRequest) ([]answer.ValidationResult, error) {
+	var result answer.ValidationResult
+	result.Input, result.Valid = r.Address, true
+	return []answer.ValidationResult{result}, nil
+}
+
+// TestCheckedHostLeadsToIndex checks that the result of an address leads to the form that adds its host, or to
+// the page of a host that is listed already.
+func TestCheckedHostLeadsToIndex(t *testing.T) {
+	h := engine(t, servedValid{sample{word: plainWord}})
+	for host, want := range map[string]string{
+		"unknown.example": `<a href="/submit?host=unknown.example">Add unknown.example to the index</a>`,
+		"ristorante.test": `<a href="/services/ristorante.test">ristorante.test in the index</a>`,
+	} {
+		page := sendForm(t, h, "/validate", url.Values{"url": {"https://" + host + "/.well-known/ai"}}).Body.String()
+		if !strings.Contains(page, want) || strings.Contains(page, "Add ristorante.test") {
+			t.Errorf("the page lacks %q:\n%s", want, page)
+		}
 	}
 }

@@ -43,6 +43,7 @@ type validateView struct {
 	Repairable    int      // findings of the text that can be repaired
 	Share         string   // address that shows the same result, "" if the text is too long
 	Submit        string   // host of a fetched, valid document, which can be added to the index
+	Listed        string   // host of such a document that is in the index already
 	// Trouble is the reason why nothing could be checked, Help the next step.
 	Trouble, Help string
 	Results       []resultView
@@ -191,9 +192,28 @@ func (p *Pages) checkText(c *gin.Context, v validateView, s answer.ValidationReq
 		}
 	default:
 		v.Share = "/validate?" + url.Values{"url": {v.Address}}.Encode()
-		v.Submit = hostOfValid(results)
+		if err := p.offerIndex(c, &v, hostOfValid(results)); err != nil {
+			return frame.WebPage{}, err
+		}
 	}
 	return formView(http.StatusOK, v), nil
+}
+
+// offerIndex leads to the form that adds a host to the index, or to the page of a host that is there already.
+func (p *Pages) offerIndex(c *gin.Context, v *validateView, host string) error {
+	if host == "" {
+		return nil
+	}
+	_, err := p.answers.Submission(c.Request.Context(), host)
+	switch _, unusable := errors.AsType[*fetch.HostError](err); {
+	case err == nil:
+		v.Listed = host
+	case errors.Is(err, answer.ErrNoService):
+		v.Submit = host
+	case !unusable: // an address without a name of a host cannot be added
+		return err
+	}
+	return nil
 }
 
 // hostOfValid returns the host that served a valid document, "" if there is none.

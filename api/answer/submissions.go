@@ -89,6 +89,10 @@ func (a *Answers) Submit(ctx context.Context, hosts []string, client netip.Addr)
 			}
 			continue
 		}
+		if slices.Contains(slices.Collect(maps.Values(fresh)), host) { // it is admitted once
+			fresh[i] = host
+			continue
+		}
 		if e, ok := errors.AsType[*QuotaError](a.Submitter.admitHost(ctx, client, host)); ok {
 			over = e
 			out[i] = Submission{Host: host, State: "refused", Detail: e.Message, Help: e.Help}
