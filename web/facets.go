@@ -18,6 +18,9 @@ type facetView struct {
 	Rest  []facetValue // shown when asked for
 	Total int          // of the values, also of those that are not shown
 	List  frame.Link   // where all values of the field are listed, if they are
+	// AtLeast is set if a filter can find more than its count: of a query with words, the operations near in
+	// meaning are then found among those that pass the filter alone.
+	AtLeast bool
 }
 
 // Shown is the number of values on the page.
@@ -28,9 +31,7 @@ type facetValue struct {
 	Address string // "" where no query can say it
 	Count   int
 	On      bool // the query has this filter
-	// AtLeast is set if the filter can find more than its count: of a query with words, the operations near
-	// in meaning are then found among those that pass the filter alone.
-	AtLeast bool
+	AtLeast bool // the filter can find more than its count
 }
 
 // facetTitles are the fields that results can be narrowed by, in their order on
@@ -102,7 +103,7 @@ func facetsOf(q query.Query, r index.Result) []facetView {
 			continue
 		}
 		all := append(on, off...)
-		v := facetView{Title: f.title, Total: len(all), List: facetLists[f.field]}
+		v := facetView{Title: f.title, Total: len(all), List: facetLists[f.field], AtLeast: hasWords(q)}
 		if len(all) > valuesMost { // the result has the most frequent ones of the field
 			v.Total += max(0, r.FacetValues[f.field]-len(r.Facets[f.field]))
 		}
@@ -115,12 +116,15 @@ func facetsOf(q query.Query, r index.Result) []facetView {
 
 func valueOf(q query.Query, field string, c index.Count) facetValue {
 	v := facetValue{Text: facetText(field, c.Value), Count: c.Operations, On: q.HasValue(field, c.Value)}
-	v.AtLeast = !v.On && strings.TrimSpace(q.Text()) != ""
+	v.AtLeast = !v.On && hasWords(q)
 	if turned, ok := q.Toggled(field, c.Value); ok {
 		v.Address = searchPath(turned.String())
 	}
 	return v
 }
+
+// hasWords reports whether operations are ranked by words.
+func hasWords(q query.Query) bool { return strings.TrimSpace(q.Text()) != "" }
 
 // searchPath is the address of the results of a query; that of an empty one is
 // the front page.
