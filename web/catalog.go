@@ -174,7 +174,8 @@ func (p *Pages) valuePage(s listing) func(c *gin.Context) (frame.WebPage, error)
 			orderByEvidence(v.Hits, users)
 			v.Pages = frame.LinkPages(s.valueAddress(value), url.Values{}, number, r.Total, frame.PerPage)
 		}
-		return frame.WebPage{Name: "shelved", Title: fmt.Sprintf("%s: %s", s.title, frame.ClipPlain(80, value)), Body: v}, nil
+		return frame.WebPage{Name: "shelved", Title: fmt.Sprintf("%s: %s", s.title, frame.ClipPlain(80, value)), Body: v,
+			Description: fmt.Sprintf("%s %s: the services, the evidence for each, and the operations.", frame.TitleOf(s.thing), frame.ClipPlain(80, value))}, nil
 	}
 }
 

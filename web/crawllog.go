@@ -58,7 +58,8 @@ func (p *Pages) crawlLogPage(c *gin.Context) (frame.WebPage, error) {
 	for _, visit := range visits {
 		v.Visits = append(v.Visits, p.visitOf(visit))
 	}
-	return frame.WebPage{Name: "crawllog", Title: "Requests to " + host, Feeds: feedsOf(host), Body: v}, nil
+	return frame.WebPage{Name: "crawllog", Title: "Requests to " + host, Feeds: feedsOf(host), Body: v,
+		Description: "Every request that the crawler made to " + host + " in the last 90 days, and why."}, nil
 }
 
 func (p *Pages) visitOf(e crawler.CrawlLogEntry) visitView {

@@ -97,5 +97,5 @@ func (v directoryView) showDirectory(c *gin.Context, all []index.ValueCount, add
 		q.Set("sort", v.Sort)
 	}
 	v.Pages = frame.LinkPages(v.Path, q, number, len(found), directoryPerPage)
-	return frame.WebPage{Name: "directory", Title: v.Title, Body: v}, nil
+	return frame.WebPage{Name: "directory", Title: v.Title, Description: v.Title + " that services offer to agents, each with the number of services and operations.", Body: v}, nil
 }

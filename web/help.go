@@ -85,5 +85,5 @@ func (p *Pages) helpPage(c *gin.Context) (frame.WebPage, error) {
 		part.Examples = examples
 		v.Parts = append(v.Parts, part)
 	}
-	return frame.WebPage{Name: "help", Title: "How to search", Body: v}, nil
+	return frame.WebPage{Name: "help", Title: "How to search", Description: "How to search for operations of services: plain words, filters, and how results are ranked.", Body: v}, nil
 }

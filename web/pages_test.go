@@ -1602,3 +1602,26 @@ func TestRulePageLeadsToItsHosts(t *testing.T) {
 		t.Error("the hosts of another figure do not lead to their pages")
 	}
 }
+
+// TestPagesHaveDescriptionsOfTheirOwn checks that search engines get a description of each page, with what the
+// page is about.
+func TestPagesHaveDescriptionsOfTheirOwn(t *testing.T) {
+	h := engine(t, sample{word: plainWord, hits: 3})
+	seen := map[string]string{}
+	for path, want := range map[string]string{
+		"/": "", "/services": "", "/services?category=finance": "finance", "/services/empty.test": "empty.test", "/verbs": "", "/verbs/BOOK": "BOOK", "/namespaces": "", "/data-classes": "",
+		"/rules": "", "/rules/AI303": "AI303", "/log": "", "/status": "", "/validate": "", "/submit": "", "/help/search": "", "/docs": "", "/docs/search": "", "/mcp": "", "/bot": "",
+		"/agents": "", "/changes": "",
+	} {
+		description := ""
+		for _, m := range elements(parse(t, get(t, h, path).Body.String()), "meta") {
+			if attribute(m, "name") == "description" {
+				description = attribute(m, "content")
+			}
+		}
+		if other, twice := seen[description]; twice || description == "" || !strings.Contains(description, want) || strings.HasPrefix(description, "Gazetteer finds") {
+			t.Errorf("%s has the description %q (%s has it, too), which should contain %q", path, description, other, want)
+		}
+		seen[description] = path
+	}
+}

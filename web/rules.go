@@ -74,7 +74,7 @@ func (p *Pages) rulesPage(c *gin.Context) (frame.WebPage, error) {
 		group := &v.Groups[answer.FamilyOfRule(families, r.Code)]
 		group.Rules = append(group.Rules, ruleLine{r.Code, r.Text, severityWords[r.Severity], r.Severity.String(), r.Name, r.Section})
 	}
-	return frame.WebPage{Name: "rules", Title: "Rules", Body: v, JSON: rulesAddress(v)}, nil
+	return frame.WebPage{Name: "rules", Title: "Rules", Description: "The rules by which documents for agents are checked, each with its section, an example and the repair.", Body: v, JSON: rulesAddress(v)}, nil
 }
 
 // findUnknown returns a note for each filter with an unknown value.
@@ -175,5 +175,6 @@ func (p *Pages) rulePage(c *gin.Context) (frame.WebPage, error) {
 		}
 		v.Counted, v.Hosts, v.Domains = err == nil, counted.All.Hosts, counted.All.Domains
 	}
-	return frame.WebPage{Name: "rule", Title: r.Code + ": " + strings.ReplaceAll(v.Title, "`", ""), Body: v}, nil
+	return frame.WebPage{Name: "rule", Title: r.Code + ": " + strings.ReplaceAll(v.Title, "`", ""), Body: v,
+		Description: frame.ClipPlain(200, "The rule "+r.Code+" of "+r.Section+": "+strings.ReplaceAll(r.Text, "`", ""))}, nil
 }

@@ -2,6 +2,7 @@ package web
 
 import (
 	"cmp"
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -145,7 +146,11 @@ func (p *Pages) servicesPage(c *gin.Context) (frame.WebPage, error) {
 	}
 	v.setFilters(q)
 	v.Pages = frame.LinkPages("/services", q, number, found.Total, frame.PerPage)
-	return frame.WebPage{Name: "services", Title: "Services", Description: "Hosts that publish a description of themselves for agents, with filters by name and category.", Body: v}, nil
+	description := "Hosts that publish a description of themselves for agents, with filters by name and category."
+	if v.Category != "" {
+		description = fmt.Sprintf("%s for agents in the category %s: what each offers, and when it was read.", frame.FormatCount(v.Total, "service"), frame.ClipPlain(80, v.Category))
+	}
+	return frame.WebPage{Name: "services", Title: "Services", Description: description, Body: v}, nil
 }
 
 // setFilters adds the words and the order to q.

@@ -191,7 +191,7 @@ func (p *Pages) servicePage(c *gin.Context) (frame.WebPage, error) {
 			return frame.WebPage{}, err
 		}
 	}
-	return frame.WebPage{Name: "service", Title: frame.PlainText(v.Name), Description: frame.ClipPlain(200, v.Description),
+	return frame.WebPage{Name: "service", Title: frame.PlainText(v.Name), Description: cmp.Or(frame.ClipPlain(200, v.Description), "What "+host+" offers to agents: its operations, how each is called, and when its documents were read."),
 		Feeds: feedsOf(s.Host), Body: v}, nil
 }
 

@@ -98,5 +98,6 @@ func (p *Pages) sourcePage(c *gin.Context) (frame.WebPage, error) {
 			v.Elsewhere = append(v.Elsewhere, lineNote{f.Code, f.Message, f.Tone})
 		}
 	}
-	return frame.WebPage{Name: "source", Title: fmt.Sprintf("%s of %s", v.Kind, v.Host), Feeds: feedsOf(host), Body: v}, nil
+	return frame.WebPage{Name: "source", Title: fmt.Sprintf("%s of %s", v.Kind, v.Host), Feeds: feedsOf(host), Body: v,
+		Description: fmt.Sprintf("The %s of %s as it was read, with line numbers and findings.", v.Kind, v.Host)}, nil
 }

@@ -63,7 +63,7 @@ func (p *Pages) statusPage(*gin.Context) (frame.WebPage, error) {
 		}
 		v.Plots = plotSamples(samples, s.Crawler != nil)
 	}
-	return frame.WebPage{Name: "status", Title: "Status", Body: v, JSON: "/api/v1/status"}, nil
+	return frame.WebPage{Name: "status", Title: "Status", Description: "What this server does now: its crawler, its index and its log, with plots of the last hours.", Body: v, JSON: "/api/v1/status"}, nil
 }
 
 // maxPlotted is the number of points of a plot; more would not be visible.

@@ -64,7 +64,7 @@ func (p *Pages) submitFormPage(c *gin.Context) (frame.WebPage, error) {
 }
 
 func submitPage(status int, v submitView) frame.WebPage {
-	return frame.WebPage{Name: "submit", Title: "Add a service", Status: status, Body: v, Live: v.Running}
+	return frame.WebPage{Name: "submit", Title: "Add a service", Description: "Name a host that publishes a description for agents, and follow its first visit.", Status: status, Body: v, Live: v.Running}
 }
 
 // submitHosts hands the names of the form in.

@@ -130,7 +130,7 @@ func formView(status int, v validateView) frame.WebPage {
 	if len(v.Results) > 0 {
 		title = "Result of the check"
 	}
-	return frame.WebPage{Name: "validate", Title: title, Status: status, Body: v}
+	return frame.WebPage{Name: "validate", Title: title, Description: "Check an AI Discovery or AGIS document: what is wrong, where, and how to repair it.", Status: status, Body: v}
 }
 
 // validatePage checks the content of the form.

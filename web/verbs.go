@@ -2,6 +2,7 @@ package web
 
 import (
 	"cmp"
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -88,7 +89,8 @@ func (p *Pages) verbPage(c *gin.Context) (frame.WebPage, error) {
 		return frame.WebPage{}, err
 	}
 	v.Pages = frame.LinkPages(frame.VerbPath(verb), url.Values{}, number, r.Total, frame.PerPage)
-	return frame.WebPage{Name: "verb", Title: frame.PlainText(verb), Body: v}, nil
+	return frame.WebPage{Name: "verb", Title: frame.PlainText(verb), Body: v,
+		Description: fmt.Sprintf("%s with the verb %s: what each does, who offers it, and how it is called.", frame.FormatCount(v.Total, "operation"), frame.ClipPlain(80, verb))}, nil
 }
 
 // mostOffered orders verbs by the services that offer them, then by name.

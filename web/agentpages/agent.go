@@ -241,7 +241,8 @@ func (p *Pages) agentPage(c *gin.Context) (frame.WebPage, error) {
 	if v.Offered, v.OfferedMore, err = p.offeredOperations(c.Request.Context(), a); err != nil {
 		return frame.WebPage{}, err
 	}
-	return frame.WebPage{Name: "agent", Title: frame.PlainText(v.Name), Feeds: "?" + url.Values{"agent": {a.AirID}}.Encode(), Body: v}, nil
+	return frame.WebPage{Name: "agent", Title: frame.PlainText(v.Name), Feeds: "?" + url.Values{"agent": {a.AirID}}.Encode(), Body: v,
+		Description: cmp.Or(frame.ClipPlain(200, v.Description), frame.ClipPlain(100, v.Name)+", a registered agent: its key, its inbox, and the evidence for both.")}, nil
 }
 
 // missing is the group of what this registry checks and did not find.

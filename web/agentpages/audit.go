@@ -62,7 +62,8 @@ func (p *Pages) logPage(c *gin.Context) (frame.WebPage, error) {
 		v.Older = l.Index
 	}
 	v.Below = before > 0
-	return frame.WebPage{Name: "log", Title: "Transparency log", Body: v}, nil
+	return frame.WebPage{Name: "log", Title: "Transparency log", Body: v,
+		Description: "The log of all documents and agents of this registry, which nobody can change unseen: its newest entries, and who cosigned it."}, nil
 }
 
 // leafViewOf describes the content of a leaf.

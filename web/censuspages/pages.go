@@ -271,7 +271,7 @@ func (p *Pages) hostsPage(c *gin.Context) (frame.WebPage, error) {
 	if list.After != "" {
 		v.Next = "/census/hosts?" + url.Values{"figure": {figure}, "from": {list.After}}.Encode()
 	}
-	return frame.WebPage{Name: "censushosts", Title: v.Heading, Body: v, JSON: "/api/v1/stats/hosts?" + url.Values{"figure": {figure}}.Encode()}, nil
+	return frame.WebPage{Name: "censushosts", Title: v.Heading, Description: frame.ClipPlain(200, v.Heading+": "+v.Definition), Body: v, JSON: "/api/v1/stats/hosts?" + url.Values{"figure": {figure}}.Encode()}, nil
 }
 
 const figureHelp = "A figure has a family and a value, such as state:conformant=yes."

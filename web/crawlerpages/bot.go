@@ -93,7 +93,7 @@ func (p *Pages) botInfoPage(c *gin.Context) (frame.WebPage, error) {
 // botPage is the page with the result of a request of an owner.
 func (p *Pages) botPage(status int, w ownerRequestView) frame.WebPage {
 	b := p.bot
-	return frame.WebPage{Name: "bot", Title: "The crawler", Status: status, Body: botView{
+	return frame.WebPage{Name: "bot", Title: "The crawler", Description: "What the crawler requests and how often, and how the owner of a host stops it.", Status: status, Body: botView{
 		Form: w, UserAgent: b.UserAgent, Token: fetch.RobotsToken, Contact: p.Contact(),
 		Addresses: b.Addresses, HostInterval: intervalText(b.HostInterval), DomainInterval: intervalText(b.DomainInterval), Disabled: b.Disabled,
 		signing: p.signingOf(w),

@@ -316,7 +316,7 @@ type referenceView struct {
 }
 
 func (p *Pages) referencePage(*gin.Context) (frame.WebPage, error) {
-	return frame.WebPage{Name: "docs", Title: "API reference", Body: referenceView{p.base, p.groups, route.ProblemKinds()}}, nil
+	return frame.WebPage{Name: "docs", Title: "API reference", Description: "Every operation of the API with its parameters, a recorded request and its answer.", Body: referenceView{p.base, p.groups, route.ProblemKinds()}}, nil
 }
 
 func (p *Pages) operationPage(c *gin.Context) (frame.WebPage, error) {
@@ -328,7 +328,7 @@ func (p *Pages) operationPage(c *gin.Context) (frame.WebPage, error) {
 	if o.isRead {
 		o.Request = p.nameOwnAgent(c.Request.Context(), o.Request)
 	}
-	return frame.WebPage{Name: "docsoperation", Title: o.Summary, Body: o}, nil
+	return frame.WebPage{Name: "docsoperation", Title: o.Summary, Description: o.Summary + ": parameters, errors, and a recorded request with its answer.", Body: o}, nil
 }
 
 // newUnknownOperation returns the problem of an id that no operation of the API has.
@@ -394,7 +394,7 @@ var mcpTools = []mcpTool{
 func (p *Pages) mcpPage() gin.HandlerFunc {
 	page := p.Handle(func(*gin.Context) (frame.WebPage, error) {
 		address := p.base + "/mcp"
-		return frame.WebPage{Name: "mcp", Title: "MCP server", Body: mcpView{p.base, []mcpClient{
+		return frame.WebPage{Name: "mcp", Title: "MCP server", Description: "How to add this search to clients of the Model Context Protocol, and the tools that they get.", Body: mcpView{p.base, []mcpClient{
 			{Name: "Claude Code", Where: "in a terminal", Text: "claude mcp add --transport http gazetteer " + address},
 			{Name: "Claude Desktop", Where: "claude_desktop_config.json", Note: "It starts the program gazetteer, which must be installed. Without it, choose Settings, Connectors, Add custom connector, and enter the address above.", Text: `{
   "mcpServers": {
