@@ -2,6 +2,7 @@ package effect
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -70,8 +71,15 @@ type comparison struct {
 	verbs        []phrase // all of these
 }
 
+// label matches a note about the state of an operation before what it does.
+var label = regexp.MustCompile(`(?i)^(?:[\[(](?:deprecated|discontinued|beta|preview|experimental|legacy)[\])][:.,]?|(?:deprecated|discontinued|beta|preview|experimental|legacy)[:.!])\s+`)
+
+// TrimLabel removes a note about the state of an operation from the beginning of a text that describes
+// it: "(Discontinued) Lists accounts".
+func TrimLabel(text string) string { return text[len(label.FindString(text)):] }
+
 func (c *comparison) judgeIntent(intent string) Comparison {
-	s, plain := tokenizeSentence(intent)
+	s, plain := tokenizeSentence(TrimLabel(intent))
 	if !plain || len(s) == 0 {
 		return Comparison{Why: "the intent is no plain sentence"}
 	}
@@ -84,6 +92,9 @@ func (c *comparison) judgeIntent(intent string) Comparison {
 	main, leads, ok := s.mainVerb()
 	if !ok {
 		return Comparison{Why: "no verb was found in the intent"}
+	}
+	if c.isReadOnly() && s.beginsWithFree(main) {
+		return Comparison{Why: "the intent may be a heading without a verb"}
 	}
 	c.s = s
 	same := Comparison{Verdict: Consistent, Verb: main.verb, Class: c.class, Why: "the intent says what the method says"}

@@ -95,3 +95,22 @@ func TestOpposedVerbs(t *testing.T) {
 		t.Error("buy and order are opposed")
 	}
 }
+
+// What stands before or in place of a sentence is no effect.
+func TestHeadingsWithoutEffect(t *testing.T) {
+	for _, c := range []struct {
+		method, intent string
+		ends           bool
+	}{
+		{"RETRIEVE", "Free places for cars and foot passengers", false},
+		{"LIST", "(Discontinued) Lists all member accounts", false},
+		{"LIST", "DEPRECATED: lists all accounts", false},
+		{"RETRIEVE", "Free a reserved place", true},
+		{"RELEASE", "Free reserved places", true},
+		{"DISCONTINUE", "Discontinues a subscription", true},
+	} {
+		if got := effect.Compare(c.method, c.intent); got.Class&effect.End != 0 != c.ends {
+			t.Errorf("%s %q: %v, ends %v", c.method, c.intent, got.Class, c.ends)
+		}
+	}
+}

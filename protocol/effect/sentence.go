@@ -463,6 +463,13 @@ func (s sentence) isNominal(i int, infl inflection) bool {
 	return !(use.Adjective && !use.Noun)
 }
 
+// beginsWithFree reports whether a sentence begins with free things, such as "Free places for cars": a
+// method that reads frees nothing.
+func (s sentence) beginsWithFree(p phrase) bool {
+	next := s.wordAt(p.end)
+	return p.at == 0 && p.verb == "free" && p.form == base && !determiners.has(next) && !pronouns.has(next)
+}
+
 // isTitle reports whether the sentence has the form of a page title, like "Backups List".
 func (s sentence) isTitle() bool {
 	for _, t := range s {

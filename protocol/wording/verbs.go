@@ -3,7 +3,6 @@ package wording
 import (
 	"cmp"
 	"iter"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -272,16 +271,13 @@ func VerbOfSummary(summary, httpMethod string) string {
 	return base
 }
 
-// label matches a note about the state of an operation before its summary.
-var label = regexp.MustCompile(`(?i)^(?:[\[(](?:deprecated|discontinued|beta|preview|experimental|legacy)[\])][:.,]?|(?:deprecated|discontinued|beta|preview|experimental|legacy)[:.!])\s+`)
-
 // operationNames are the words with which a summary speaks of its operation.
 var operationNames = WordSet("action api call command endpoint function method operation request route service")
 
 // dropSubject removes a label and a subject that is the operation itself: "DEPRECATED: Get meetings",
 // "This operation cancels a job". It keeps the subject before anything but a verb.
 func dropSubject(summary string) string {
-	summary = label.ReplaceAllString(summary, "")
+	summary = effect.TrimLabel(summary)
 	word, rest := firstWord(summary)
 	if !strings.EqualFold(word, "this") {
 		return summary

@@ -186,10 +186,21 @@ func otherDIDs(r Resolution) (others []string) {
 	return others
 }
 
+// describeInbox returns the inbox of an agent, or why it has none (A2A §3.4, §3.5).
+func describeInbox(r Resolution) string {
+	switch {
+	case r.Inbox != "":
+		return r.Inbox
+	case bytes.Contains(r.Document, []byte(`"A2AInbox"`)):
+		return "none that can be used: an A2AInbox needs an https address, and its DID document the key #key-1"
+	default:
+		return "none: this agent has not published an A2AInbox"
+	}
+}
+
 // printAgent prints what a sender needs. The whole DID document is in the answer as JSON.
 func (a *verbs) printAgent(r Resolution, logged string) {
-	inbox := cmp.Or(r.Inbox, "none: this agent has not published an A2AInbox")
-	fmt.Fprintf(a.Out, "agent  %s\ninbox  %s\n", format.Visible(cmp.Or(r.AirID, r.DID)), format.Visible(inbox))
+	fmt.Fprintf(a.Out, "agent  %s\ninbox  %s\n", format.Visible(cmp.Or(r.AirID, r.DID)), format.Visible(describeInbox(r)))
 	if r.Key != nil {
 		fmt.Fprintf(a.Out, "key    %s, %s\n", format.Visible(r.Key.PublicKeyMultibase), format.Visible(r.Key.ID))
 	}
