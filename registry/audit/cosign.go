@@ -28,8 +28,9 @@ import (
 // [Log.Checkpoint] until the log signs the next one. prefix is the witness's submission URL. The
 // client decides which addresses are allowed and how long an answer may take.
 //
-// A *ForkError means that the witness has cosigned a tree that this log does not contain: an older
-// copy of all files was restored. A witness whose tree is newer than the one that was read, but not
+// A *ForkError means that the witness has cosigned a tree that this log does not contain, and has shown
+// its checkpoint, which the key of this log has signed: an older copy of all files was restored. A witness
+// that only claims it gets another error, because anybody can claim it. A witness whose tree is newer than the one that was read, but not
 // newer than what this log has submitted itself, is asked again about the newest checkpoint.
 func (l *Log) Cosign(ctx context.Context, client *http.Client, prefix string, witness note.Verifier) error {
 	for try := 1; ; try++ {
@@ -38,6 +39,9 @@ func (l *Log) Cosign(ctx context.Context, client *http.Client, prefix string, wi
 			return err
 		}
 		err = l.cosignHead(ctx, client, prefix, witness, head, signed)
+		if claim, ok := errors.AsType[*ForkError](err); ok {
+			return l.checkClaim(ctx, client, prefix, witness, claim)
+		}
 		if !errors.Is(err, errOvertaken) || l.Head().N == head.N || try == cosignTries {
 			return err
 		}
@@ -131,7 +135,9 @@ func submitCheckpoint(ctx context.Context, client *http.Client, address string, 
 		return text, 0, nil
 	case http.StatusConflict:
 		size, err := checkpoint.ParseNumber(strings.TrimSuffix(string(text), "\n"))
-		if err == nil && size == older {
+		if err == nil && size == older && older == 0 {
+			err = errors.New("it refuses the proof from the empty tree, and claims to have cosigned no other")
+		} else if err == nil && size == older {
 			err = &ForkError{cause: CauseWitness, Problem: fmt.Sprintf("a witness has cosigned another tree of %d leaves: an older copy of the log was put back and written to", size),
 				Remedy: remedyRestore + ", or " + remedyAnew}
 		}

@@ -18,6 +18,7 @@ import (
 	"gazetteer/registry/audit/checkpoint"
 
 	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/mod/sumdb/tlog"
 )
 
 // TestCosign lets a log ask a witness over HTTP, before and after it has grown,
@@ -91,8 +92,8 @@ func TestCosign(t *testing.T) {
 
 // TestCosignDuringGrowth checks that a witness that has cosigned a newer tree of this log since the
 // newest checkpoint was read does not count as a contradiction: after another request of this
-// process, and as the lock of a tree that is not published yet. The claim of a tree that this log
-// never submitted still does.
+// process, and as the lock of a tree that is not published yet. The claim of another tree does if the
+// witness shows a checkpoint of it that this log has signed.
 func TestCosignDuringGrowth(t *testing.T) {
 	h := newFixture(t)
 	h.events(1, 0, 3)
@@ -124,8 +125,14 @@ func TestCosignDuringGrowth(t *testing.T) {
 		t.Errorf("the newest checkpoint is not cosigned: %v", err)
 	}
 
-	ahead := httptest.NewServer(http.HandlerFunc(func(answer http.ResponseWriter, _ *http.Request) {
-		http.Error(answer, "9", http.StatusConflict)
+	var shown []byte // as the last checkpoint
+	size := "9"
+	ahead := httptest.NewServer(http.HandlerFunc(func(answer http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet && r.URL.Path == "/checkpoint" && shown != nil {
+			answer.Write(shown)
+			return
+		}
+		http.Error(answer, size, http.StatusConflict)
 	}))
 	defer ahead.Close()
 	h.log.mu.Lock()
@@ -137,8 +144,37 @@ func TestCosignDuringGrowth(t *testing.T) {
 	h.log.mu.Lock()
 	h.log.lockSubmitted = 8
 	h.log.mu.Unlock()
-	if err := h.log.Cosign(t.Context(), ahead.Client(), ahead.URL, v); !errors.Is(err, ErrFork) {
-		t.Errorf("a tree that this log never submitted: %v", err)
+	other, err := checkpoint.Checkpoint{Origin: h.log.Origin(), Tree: tlog.Tree{N: 9, Hash: tlog.Hash{9}}}.Sign(audittest.NewKey(t, h.log.Origin()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	larger, err := checkpoint.Checkpoint{Origin: h.log.Origin(), Tree: tlog.Tree{N: 9, Hash: tlog.Hash{9}}}.Sign(h.log.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	another, err := checkpoint.Checkpoint{Origin: h.log.Origin(), Tree: tlog.Tree{N: 2, Hash: tlog.Hash{9}}}.Sign(h.log.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, size string
+		shown      []byte
+		want       string // "" for a proof
+	}{
+		{"a tree that this log never submitted", "9", nil, "it shows no checkpoint: 409 Conflict"},
+		{"with the checkpoint of another key", "9", other, "is not signed by this log"},
+		{"with a checkpoint of this log", "9", h.checkpoint(), "the checkpoint that it shows is one of this log"},
+		{"with a checkpoint that only this log can have signed", "9", larger, ""},
+		{"the same size", "6", nil, "it shows no checkpoint: 409 Conflict"},
+		{"a smaller one that the witness refuses", "2", h.checkpoint(), "the checkpoint that it shows is one of this log"},
+		{"a smaller one of another tree", "2", another, ""},
+		{"no tree, and not the proof from there", "0", larger, "it refuses the proof from the empty tree"},
+	} {
+		size, shown = c.size, c.shown
+		err := h.log.Cosign(t.Context(), ahead.Client(), ahead.URL, v)
+		if errors.Is(err, ErrFork) != (c.want == "") || err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", c.name, err)
+		}
 	}
 	h.shut()
 }

@@ -19,7 +19,7 @@ import (
 
 // Causes of a [Halt].
 const (
-	// CauseWitness: a witness cosigned a tree that this log does not contain.
+	// CauseWitness: a witness cosigned a tree that this log signed and does not contain.
 	CauseWitness = "witness"
 	// CauseLock: the lock holds a checkpoint that another process has signed.
 	CauseLock = "lock"

@@ -46,10 +46,14 @@ func OpenWitness(t testing.TB, now func() time.Time, dir string, key *checkpoint
 	return w
 }
 
-// ServeWitness returns a handler that answers each request as the address /witness/add-checkpoint of the
-// API does, but refuses in plain text.
+// ServeWitness returns a handler that answers each POST as the address /witness/add-checkpoint of the API
+// does, but refuses in plain text, and each GET as /witness/checkpoint.
 func ServeWitness(w *witness.Witness) http.Handler {
 	return http.HandlerFunc(func(answer http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			answer.Write(w.Checkpoint(r.FormValue("origin")))
+			return
+		}
 		request, err := io.ReadAll(r.Body)
 		if err != nil {
 			http.Error(answer, err.Error(), http.StatusBadRequest)
