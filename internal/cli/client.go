@@ -517,11 +517,20 @@ func (c *Client) Do(request *http.Request) (*http.Response, error) {
 	if errors.As(err, &about) {
 		err = about.Err // it repeats the whole address
 	}
+	answer := exit.Networkf("%s does not answer: %s\nIs a server running there? gazetteer serve starts one; --server names another", c.Base, describeNetworkError(err))
 	if c.Local {
-		return nil, exit.Networkf("%s does not answer: %s", c.place(), describeNetworkError(err))
+		answer = exit.Networkf("%s does not answer: %s", c.place(), describeNetworkError(err))
 	}
-	return nil, exit.Networkf("%s does not answer: %s\nIs a server running there? gazetteer serve starts one; --server names another", c.Base, describeNetworkError(err))
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) {
+		answer = &droppedError{answer}
+	}
+	return nil, answer
 }
+
+// A droppedError is that of a server that closed the connection before it answered.
+type droppedError struct{ error }
+
+func (e *droppedError) Unwrap() error { return e.error }
 
 // silenceError returns the error of a server that accepted a request and sent nothing for the time of
 // --timeout. On this machine its process can be examined.

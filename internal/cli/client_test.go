@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -119,18 +120,24 @@ func TestLookupsAreTriedAgain(t *testing.T) {
 	const id = "did:wba:far.example:agents:AIR-7G3K-M9JQ-X2PT"
 	for _, test := range []struct {
 		refusals int
+		dropped  error // instead of a refusal
 		pauses   []time.Duration
 		found    bool
 	}{
-		{0, nil, true},
-		{2, []time.Duration{time.Second, 2 * time.Second}, true},
-		{9, []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second}, false},
+		{0, nil, nil, true},
+		{2, nil, []time.Duration{time.Second, 2 * time.Second}, true},
+		{2, io.EOF, []time.Duration{time.Second, 2 * time.Second}, true},
+		{1, syscall.ECONNRESET, []time.Duration{time.Second}, true},
+		{1, syscall.ECONNREFUSED, nil, false},
+		{9, nil, []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second}, false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			left := test.refusals
 			answer := roundTrips(func(r *http.Request) (*http.Response, error) {
 				w := httptest.NewRecorder()
-				if left--; left >= 0 {
+				if left--; left >= 0 && test.dropped != nil {
+					return nil, test.dropped
+				} else if left >= 0 {
 					http.Error(w, "Bad Gateway", http.StatusBadGateway)
 				} else {
 					io.WriteString(w, `{"did":"`+id+`","did_document":{"id":"`+id+`"}}`)
@@ -142,7 +149,12 @@ func TestLookupsAreTriedAgain(t *testing.T) {
 			var pauses []time.Duration
 			d := &Directory{Server: &Client{HTTP: &http.Client{Transport: answer}, Base: "http://far.test"}, Retrying: func(_ error, pause time.Duration) { pauses = append(pauses, pause) }}
 			if _, err := d.Resolve(t.Context(), id); (err == nil) != test.found || !slices.Equal(pauses, test.pauses) {
-				t.Errorf("%d refusals: %v after the pauses %v", test.refusals, err, pauses)
+				t.Errorf("%d refusals (%v): %v after the pauses %v", test.refusals, test.dropped, err, pauses)
+			}
+			if left > 0 { // the server is down: the other lookups of the command do not wait for it
+				if _, err := d.Resolve(t.Context(), id); err == nil || len(pauses) != len(test.pauses) {
+					t.Errorf("the next lookup: %v after the pauses %v", err, pauses[len(test.pauses):])
+				}
 			}
 		})
 	}

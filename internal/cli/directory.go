@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"gazetteer/internal/wait"
@@ -20,10 +22,11 @@ import (
 // minute. It implements a2a.Refresher and a2ahttp.Directory.
 type Directory struct {
 	Server *Client
-	// Retrying is called before a lookup is tried again that a proxy or an overloaded server refused. With
-	// nil, no lookup is tried again.
+	// Retrying is called before a lookup is tried again that a proxy or an overloaded server refused, or
+	// whose connection was dropped. With nil, no lookup is tried again.
 	Retrying  func(failed error, pause time.Duration)
-	forgotten sync.Map // DIDs that are resolved anew the next time
+	forgotten sync.Map    // DIDs that are resolved anew the next time
+	exhausted atomic.Bool // all attempts of the last lookup failed: the next one has only one
 }
 
 // lookupPauses are the pauses before further attempts of a lookup, as those of a delivery.
@@ -31,22 +34,31 @@ var lookupPauses = []time.Duration{time.Second, 2 * time.Second, 4 * time.Second
 
 // Resolve implements a2a.Resolver. The name may also be an AIR ID or a handle.
 func (d *Directory) Resolve(ctx context.Context, name string) (document did.Document, err error) {
-	for _, pause := range lookupPauses {
-		document, err = d.resolveOnce(ctx, name)
-		if d.Retrying == nil || !isOfProxy(err) {
-			return document, err
+	pauses := lookupPauses
+	if d.Retrying == nil || d.exhausted.Load() {
+		pauses = nil
+	}
+	document, err = d.resolveOnce(ctx, name)
+	for _, pause := range pauses {
+		if !isPassing(err) {
+			break
 		}
 		d.Retrying(err, pause)
 		if wait.For(ctx, pause) != nil {
 			return document, err
 		}
+		document, err = d.resolveOnce(ctx, name)
 	}
-	return d.resolveOnce(ctx, name)
+	d.exhausted.Store(isPassing(err))
+	return document, err
 }
 
-// isOfProxy reports whether an error is the answer of a proxy whose server does not answer, or of a server
-// that cannot answer at the moment.
-func isOfProxy(err error) bool {
+// isPassing reports whether an error is the answer of a proxy whose server does not answer, of a server that
+// cannot answer at the moment, or a connection that was dropped.
+func isPassing(err error) bool {
+	if _, dropped := errors.AsType[*droppedError](err); dropped || errors.Is(err, io.ErrUnexpectedEOF) {
+		return true
+	}
 	refused, ok := errors.AsType[*RefusedError](err)
 	return ok && (refused.Status == http.StatusBadGateway || refused.Status == http.StatusServiceUnavailable || refused.Status == http.StatusGatewayTimeout)
 }

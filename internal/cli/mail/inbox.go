@@ -211,7 +211,7 @@ func (v *verbs) waitAfter(ctx context.Context, in inbox, err error, failures int
 // openPuller finds the agent's inbox in its DID document, and the key of the relay there. If there
 // is no such key, note says what follows.
 func (v *verbs) openPuller(ctx context.Context, server *cli.Client, me self) (in inbox, puller *mailbox.Puller, note string, err error) {
-	senders := &cli.Directory{Server: server}
+	senders := v.newDirectory(server)
 	document, err := senders.Resolve(ctx, me.owner.String())
 	if err != nil {
 		return inbox{}, nil, "", err

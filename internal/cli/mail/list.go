@@ -359,7 +359,7 @@ func (v *verbs) addEnvelope(ctx context.Context, server *cli.Client, name string
 	if err != nil {
 		return exit.Usagef("read %s: %w", name, err)
 	}
-	directory := &cli.Directory{Server: server}
+	directory := v.newDirectory(server)
 	document, err := directory.Resolve(ctx, me.owner.String())
 	if err != nil {
 		return err

@@ -55,7 +55,7 @@ func (v *verbs) showRules(ctx context.Context, server *cli.Client, f *rulesFlags
 	if err != nil {
 		return err
 	}
-	document, err := (&cli.Directory{Server: server}).Resolve(ctx, me.owner.String())
+	document, err := v.newDirectory(server).Resolve(ctx, me.owner.String())
 	if err != nil {
 		return err
 	}

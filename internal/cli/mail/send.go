@@ -90,6 +90,14 @@ func (v *verbs) reportRetry(failed *a2ahttp.Error, wait time.Duration) {
 	fmt.Fprintf(v.Err, "%s; trying again in %s\n", format.Visible(cli.Describe(failed)), wait)
 }
 
+// newDirectory returns a directory of agents that tries a lookup again after a passing failure, and says
+// so.
+func (v *verbs) newDirectory(server *cli.Client) *cli.Directory {
+	return &cli.Directory{Server: server, Retrying: func(failed error, pause time.Duration) {
+		fmt.Fprintf(v.Err, "%s; trying again in %s\n", format.Visible(cli.Describe(failed)), pause)
+	}}
+}
+
 // answered is the message to which another one replies.
 type answered struct {
 	id, threadID, from, to string
@@ -102,9 +110,7 @@ func (v *verbs) sendMessage(c *cobra.Command, server *cli.Client, to string, f *
 	if err != nil {
 		return err
 	}
-	directory := &cli.Directory{Server: server, Retrying: func(failed error, pause time.Duration) {
-		fmt.Fprintf(v.Err, "%s; trying again in %s\n", format.Visible(cli.Describe(failed)), pause)
-	}}
+	directory := v.newDirectory(server)
 	if err := v.checkOwnKey(ctx, directory, me); err != nil {
 		return err
 	}
@@ -335,7 +341,7 @@ func (v *verbs) readEnvelope(ctx context.Context, server *cli.Client, me self, n
 	if len(text) > maxEnvelopeFile {
 		return nil, exit.NotFoundf("%s has more than %d bytes", name, maxEnvelopeFile)
 	}
-	verifier := a2a.Verifier{Profile: a2a.Wire, Keys: a2a.DocumentKeys{Resolver: &cli.Directory{Server: server}}}
+	verifier := a2a.Verifier{Profile: a2a.Wire, Keys: a2a.DocumentKeys{Resolver: v.newDirectory(server)}}
 	e, err := verifier.Authenticate(ctx, text)
 	if err != nil {
 		return nil, exit.NotFoundf("%s: %s", name, format.Visible(err.Error()))
