@@ -142,3 +142,10 @@ func IsRefusedWithStatus(err error, status int) bool {
 	var e *RefusedError
 	return errors.As(err, &e) && e.Status == status
 }
+
+// RefusesOperator reports whether an error is the answer of a server that accepts no requests of its
+// operator at that address: it has no such path, or wants credentials.
+func RefusesOperator(err error) bool {
+	var e *RefusedError
+	return errors.As(err, &e) && (e.Status == http.StatusUnauthorized || e.Status == http.StatusNotFound && e.Code == "not-found")
+}

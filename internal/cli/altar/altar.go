@@ -172,7 +172,7 @@ func readCertificate(file string) (*x509.Certificate, error) {
 
 // operatorError explains the refusal of a server that accepts no operator requests at that address.
 func operatorError(v *verbs, err error) error {
-	if v.Server != "" && (cli.IsRefusedWithStatus(err, http.StatusNotFound) || cli.IsRefusedWithStatus(err, http.StatusUnauthorized)) {
+	if v.Server != "" && cli.RefusesOperator(err) {
 		return exit.Usagef("%s does not accept operator requests: run this on the machine of the server, without --server, or name the address of admin_listen", v.Server)
 	}
 	return err

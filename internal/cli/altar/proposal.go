@@ -260,7 +260,7 @@ func (v *verbs) changeContract(ctx context.Context, name, verb string, body any)
 	return v.runWithServer(ctx, cli.Operate, func(server *cli.Client) error {
 		var c toolhost.Contract
 		raw, err := server.SendJSON(ctx, http.MethodPost, "/admin/altar/contracts/"+url.PathEscape(name)+"/"+verb, body, nil, &c)
-		if cli.IsRefusedWithStatus(err, http.StatusNotFound) && v.Server == "" {
+		if cli.IsRefusedWithStatus(err, http.StatusNotFound) && !cli.RefusesOperator(err) {
 			if unknown := v.findContract(ctx, server, name); unknown != nil {
 				return unknown
 			}

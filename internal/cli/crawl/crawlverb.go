@@ -202,7 +202,7 @@ func checkOperator(ctx context.Context, c *cli.Client) error {
 	}
 	var status struct{}
 	_, err := c.GetJSON(ctx, "/admin/status", &status)
-	if cli.IsRefusedWithStatus(err, http.StatusNotFound) || cli.IsRefusedWithStatus(err, http.StatusUnauthorized) {
+	if cli.RefusesOperator(err) {
 		return exit.Usagef("crawl is for the operator of the server: run it on the server's machine, with --data-dir and without --server, or name the address of admin_listen; anybody can add a host at %s/submit, and request a new visit at %s/bot", c.Base, c.Base)
 	}
 	return err

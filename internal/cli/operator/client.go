@@ -2,7 +2,6 @@ package operator
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"net/url"
 
@@ -18,11 +17,8 @@ import (
 // withOperator calls [cli.App.WithServer] for the commands of the operator.
 func (a *verbs) withOperator(ctx context.Context, use func(*cli.Client) error) error {
 	err := a.WithServer(ctx, cli.Operate, use)
-	if a.Server != "" && (cli.IsRefusedWithStatus(err, http.StatusNotFound) || cli.IsRefusedWithStatus(err, http.StatusUnauthorized)) {
-		var refused *cli.RefusedError
-		if errors.As(err, &refused) && refused.Code != "no-agent" && refused.Code != "no-part" && refused.Code != "no-service" {
-			return exit.Usagef("%s does not accept operator requests: run this on the machine of the registry, without --server, or name the address of admin_listen", a.Server)
-		}
+	if a.Server != "" && cli.RefusesOperator(err) {
+		return exit.Usagef("%s does not accept operator requests: run this on the machine of the registry, without --server, or name the address of admin_listen", a.Server)
 	}
 	return err
 }
