@@ -3,6 +3,7 @@ package frame
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -88,7 +89,10 @@ func (f *Frame) problemOf(err error, building bool) *Problem {
 	}
 }
 
-// AsSentence capitalizes the first letter of s and adds a full stop, unless s ends in a character
+// initialisms are words that errors of the network begin with and that people write in capitals.
+var initialisms = []string{"dns", "http", "https", "tls"}
+
+// AsSentence capitalizes the first letter of s, or an abbreviation, and adds a full stop, unless s ends in a character
 // to which a full stop would seem to belong.
 func AsSentence(s string) string {
 	if s == "" {
@@ -96,6 +100,9 @@ func AsSentence(s string) string {
 	}
 	chars := []rune(s)
 	s = strings.ToUpper(string(chars[0])) + string(chars[1:])
+	if word, rest, cut := strings.Cut(string(chars), ":"); cut && strings.HasPrefix(rest, " ") && slices.Contains(initialisms, word) {
+		s = strings.ToUpper(word) + ":" + rest
+	}
 	if last := chars[len(chars)-1]; unicode.IsLetter(last) || unicode.IsDigit(last) || last == ')' || last == '"' {
 		return s + "."
 	}

@@ -132,3 +132,14 @@ func TestCaretUnderWideCharacters(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+func TestAsSentence(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "", "dns: no such host": "DNS: no such host.", "tls: the certificate is over": "TLS: the certificate is over.", "https://a.example is open": "Https://a.example is open.",
+		"dnsmasq: it runs": "Dnsmasq: it runs.", "what is it?": "What is it?", "ändert sich": "Ändert sich.",
+	} {
+		if got := AsSentence(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
