@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -111,5 +112,21 @@ func TestReferenceListsErrorCodes(t *testing.T) {
 	}
 	if search := get(t, h, "/docs/search").Body.String(); strings.Contains(search, "One of these") {
 		t.Error("a public operation needs credentials")
+	}
+}
+
+// TestUnknownOperationLeadsToNearOnes checks that the page of an unknown operation names those that it may mean.
+func TestUnknownOperationLeadsToNearOnes(t *testing.T) {
+	h := engine(t, sample{word: plainWord})
+	for id, want := range map[string][]string{"badge": {"/docs/agent-badge", "/docs/service-badge"}, "serach": {"/docs/search"}, "zzz": nil} {
+		var got []string
+		for _, a := range elements(byID(parse(t, get(t, h, "/docs/"+id).Body.String()), "main"), "a") {
+			if address := attribute(a, "href"); strings.HasPrefix(address, "/docs/") {
+				got = append(got, address)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s leads to %q, want %q", id, got, want)
+		}
 	}
 }

@@ -50,6 +50,9 @@ func TestOperatorPages(t *testing.T) {
 			t.Errorf("%s answers the public with %d", path, w.Code)
 		}
 	}
+	if w := get(t, h.operator, "/admin"); w.Code != 308 || w.Header().Get("Location") != "/admin/" || get(t, h, "/admin").Code != 404 {
+		t.Errorf("/admin: %d to %q, and %d for the public", w.Code, w.Header().Get("Location"), get(t, h, "/admin").Code)
+	}
 	if body := get(t, h, "/status").Body.String(); strings.Contains(body, "/admin/") {
 		t.Errorf("a public page links to the operator's:\n%s", body)
 	}

@@ -314,7 +314,7 @@ func firstSegment(path string) (first string, more bool) {
 
 // isOperatorRoute reports whether a request is for the operator's listener only.
 func isOperatorRoute(method, path string) bool {
-	return strings.HasPrefix(path, "/admin/") || isReferenceOperatorRoute(method, path)
+	return path == "/admin" || strings.HasPrefix(path, "/admin/") || isReferenceOperatorRoute(method, path)
 }
 
 // Paths that other packages name.

@@ -323,7 +323,7 @@ func (p *Pages) operationPage(c *gin.Context) (frame.WebPage, error) {
 	id := c.Param("id")
 	o, ok := p.byID[id]
 	if !ok {
-		return frame.WebPage{}, newUnknownOperation(id, english.NearName(id, slices.Sorted(maps.Keys(p.byID))))
+		return frame.WebPage{}, newUnknownOperation(id, p.nearOperations(id))
 	}
 	if o.isRead {
 		o.Request = p.nameOwnAgent(c.Request.Context(), o.Request)
@@ -331,11 +331,30 @@ func (p *Pages) operationPage(c *gin.Context) (frame.WebPage, error) {
 	return frame.WebPage{Name: "docsoperation", Title: o.Summary, Description: o.Summary + ": parameters, errors, and a recorded request with its answer.", Body: o}, nil
 }
 
+// maxNearOperations bounds the operations that are named instead of an unknown one.
+const maxNearOperations = 5
+
+// nearOperations returns the ids that an unknown one may mean: the one that it misspells, and those that have
+// it among their words, such as service-badge for badge.
+func (p *Pages) nearOperations(id string) []string {
+	ids := slices.Sorted(maps.Keys(p.byID))
+	var near []string
+	if name := english.NearName(id, ids); name != "" {
+		near = append(near, name)
+	}
+	for _, other := range ids {
+		if len(near) < maxNearOperations && slices.Contains(strings.Split(other, "-"), strings.ToLower(id)) && !slices.Contains(near, other) {
+			near = append(near, other)
+		}
+	}
+	return near
+}
+
 // newUnknownOperation returns the problem of an id that no operation of the API has.
-func newUnknownOperation(id, near string) *frame.Problem {
+func newUnknownOperation(id string, near []string) *frame.Problem {
 	v := frame.NewNotFound("operation", fmt.Sprintf("No operation of the API has the id %q.", frame.ClipPlain(60, id)), "")
-	if near != "" {
-		v.Links = append(v.Links, frame.Link{Text: near, Address: "/docs/" + near})
+	for _, other := range near {
+		v.Links = append(v.Links, frame.Link{Text: other, Address: "/docs/" + other})
 	}
 	v.Links = append(v.Links, frame.Link{Text: "API reference", Address: "/docs"})
 	return v

@@ -8,7 +8,9 @@ import (
 	"context"
 	"embed"
 	"fmt"
+	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/gin-gonic/gin"
 
@@ -72,6 +74,7 @@ func (p *Pages) listPages() []row {
 
 // Mount adds the pages to e, which is the API's ([route.Mux.Operator]).
 func (p *Pages) Mount(e *gin.Engine) {
+	e.GET(strings.TrimSuffix(prefix, "/"), func(c *gin.Context) { c.Redirect(http.StatusPermanentRedirect, prefix) })
 	for _, row := range p.listPages() {
 		withLinks := func(work func(*gin.Context) (frame.WebPage, error)) gin.HandlerFunc {
 			return p.Handle(func(c *gin.Context) (frame.WebPage, error) {
