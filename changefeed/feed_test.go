@@ -400,6 +400,20 @@ func TestErasedAgentKeepsOneItem(t *testing.T) {
 	}
 }
 
+// TestApprovedAgentIsOneItem checks that an agent whose registration waited for approval is in the feed once:
+// its history begins with the approval, as two entries.
+func TestApprovedAgentIsOneItem(t *testing.T) {
+	w := newWorld(t, 0)
+	for n, event := range []string{registry.EventRegistered, registry.EventApproved} {
+		e := registry.HistoryEntry{N: n + 1, AirID: "AIR-1", Event: event, At: began, Agent: &registry.Agent{AirID: "AIR-1", Name: "Concierge"}}
+		w.apply(store.Put(store.EntryKey("AIR-1", n+1), mustJSON(e)))
+	}
+	items := w.items(changefeed.Filter{})
+	if len(items) != 1 || items[0].Kind != changefeed.AgentRegistered || !strings.HasSuffix(items[0].Title, " registered") {
+		t.Errorf("items %+v", items)
+	}
+}
+
 // TestRestartAndRebuild checks that a feed continues where it stopped, and that a feed with a lost
 // or damaged file is rebuilt with the same positions.
 func TestRestartAndRebuild(t *testing.T) {

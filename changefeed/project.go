@@ -370,7 +370,7 @@ func (p *projection) readTurn(r store.Record, host string) error {
 
 // agentKinds are the kinds of items by the event of an agent's history; other events are updates.
 var agentKinds = map[string]Kind{
-	registry.EventRegistered: AgentRegistered, registry.EventApproved: AgentRegistered, registry.EventImported: AgentRegistered,
+	registry.EventRegistered: AgentRegistered, registry.EventImported: AgentRegistered,
 	registry.EventRotated: AgentRotated, registry.EventRecovered: AgentRotated,
 	registry.EventDeactivated: AgentEnded, registry.EventSuspended: AgentEnded, registry.EventDeleted: AgentEnded,
 	registry.EventErased: AgentEnded, registry.EventMerged: AgentEnded,
@@ -386,6 +386,9 @@ func (p *projection) readEntry(r store.Record, airID string) error {
 	var e registry.HistoryEntry
 	if err := r.Decode(&e); err != nil {
 		return err
+	}
+	if e.Event == registry.EventApproved {
+		return nil // an approval writes the registration, which has an item, in the same moment
 	}
 	item := &Item{Kind: AgentUpdated, At: e.At, Agent: airID, Event: e.Event, Fields: e.Fields, ID: nameItem("agent", r.Key)}
 	if kind, ok := agentKinds[e.Event]; ok {

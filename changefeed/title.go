@@ -178,7 +178,7 @@ func describeStates(states []StateChange) string {
 
 // eventTexts say what happened to an agent, by the event of its history.
 var eventTexts = map[string]string{
-	"registered": "registered", "approved": "registered, after approval", "imported": "was imported with its history",
+	"registered": "registered", "imported": "was imported with its history",
 	"rotated": "has a new key", "recovered": "has a new key, set with its recovery key", "recovery-asked": "is to be recovered with its recovery key",
 	"recovery-withdraw": "is not to be recovered any more", "domain-changed": "changed its domains", "observed": "was seen to have changed",
 	"attested": "was attested", "attestation-revoked": "lost an attestation", "deactivated": "was deactivated", "suspended": "was suspended",
