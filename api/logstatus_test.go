@@ -15,6 +15,7 @@ import (
 	"gazetteer/api"
 	"gazetteer/api/air"
 	"gazetteer/api/operator"
+	"gazetteer/document"
 	"gazetteer/registry/audit"
 	"gazetteer/registry/audit/audittest"
 	"gazetteer/store"
@@ -121,5 +122,38 @@ func TestSilentLockBesideFullDisk(t *testing.T) {
 	var registry air.RegistryStatus
 	if err := json.Unmarshal(h.requestAt(h.admin, "GET", "/admin/registry", nil).body, &registry); err != nil || registry.Unerased != own.Unerased {
 		t.Errorf("the registry's status: %q, %v", registry.Unerased, err)
+	}
+}
+
+// TestErasedLeavesHaveNoTime checks that neither an erased leaf nor the leaf that lists it shows the time of
+// what was erased.
+func TestErasedLeavesHaveNoTime(t *testing.T) {
+	h := newTestServer(t, options{log: true})
+	h.publish("gone.example", document.AI, "application/json", aiText("Gone"), seen)
+	h.awaitLog()
+	for record, err := range h.store.List(t.Context(), store.VersionsOf("gone.example", string(document.AI)), "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.store.Apply(t.Context(), store.Delete(record.Key)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.awaitLog()
+	status, err := h.answers.LogStatus(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, l := range status.Newest {
+		if l.Erased || l.Deleted {
+			found++
+			if !l.At.IsZero() {
+				t.Errorf("leaf %d has the time %s: %+v", l.Index, l.At, l)
+			}
+		}
+	}
+	if found != 2 {
+		t.Errorf("%d leaves are about the erasure: %+v", found, status.Newest)
 	}
 }

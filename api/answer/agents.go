@@ -233,8 +233,12 @@ func (a *Answers) readLeaf(ctx context.Context, index int64) (LogLeaf, error) {
 }
 
 // entryTime returns the time of a leaf: an agent's entry contains it, a version of a document has
-// it in its key.
+// it in its key. An erased leaf, and the leaf that lists it, have none: the key would tell the time of what
+// was erased, not that of the erasure.
 func entryTime(e audit.LogEntry) (at time.Time, event string) {
+	if e.Erased || e.Deleted {
+		return time.Time{}, ""
+	}
 	if strings.HasPrefix(e.Key, store.VersionPrefix) {
 		parts := store.SplitKey(e.Key)
 		if len(parts) == 4 {
