@@ -103,7 +103,7 @@ func facetsOf(q query.Query, r index.Result) []facetView {
 			continue
 		}
 		all := append(on, off...)
-		v := facetView{Title: f.title, Total: len(all), List: facetLists[f.field], AtLeast: hasWords(q)}
+		v := facetView{Title: f.title, Total: len(all), List: facetLists[f.field], AtLeast: hasWords(q) && r.Total > 0}
 		if len(all) > valuesMost { // the result has the most frequent ones of the field
 			v.Total += max(0, r.FacetValues[f.field]-len(r.Facets[f.field]))
 		}

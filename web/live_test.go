@@ -181,6 +181,9 @@ func TestInexpressibleValueIsNoLink(t *testing.T) {
 func TestEmptyResultOffersToRemoveFilter(t *testing.T) {
 	h := engine(t, sample{word: plainWord})
 	page := parse(t, get(t, h, "/?q=book+verb%3ASENT").Body.String())
+	if strings.Contains(textOf(page), "A + means") {
+		t.Error("the page explains counts that it does not have")
+	}
 	for _, a := range elements(byID(page, "facets"), "a") {
 		if attribute(a, "href") == "/?q=book" && strings.HasPrefix(textOf(a), "SENT") {
 			return
