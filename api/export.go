@@ -111,15 +111,11 @@ func readExport(text []byte) (ids []*protocol.Node, as string, err error) {
 	return n.Items, as, nil
 }
 
-// callOffers returns the operations of hits for export in a form. Lines for curl use the HTTP address of an
-// operation that two documents describe; tools are called by their ids.
-func callOffers(as string, hits []answer.Hit) []call.ToolSource {
+// callOffers returns the operations of hits for export.
+func callOffers(hits []answer.Hit) []call.ToolSource {
 	out := make([]call.ToolSource, len(hits))
 	for i, h := range hits {
 		out[i] = call.ToolSource{ID: h.ID, Host: h.Host, Service: h.Service, Operation: h.Operation, Ends: h.Effect.Destructive}
-		if o, s, ok := h.HTTPTwin(); ok && as == "curl" {
-			out[i].Operation, out[i].Service = o, s
-		}
 	}
 	return out
 }

@@ -359,7 +359,7 @@ func (a *API) writeOtherForm(ctx context.Context, s searchRequest, hits []answer
 	case s.as == "":
 		return a.compactPage(ctx, s, hits, state)
 	case s.within > 0:
-		return a.exportWithin(ctx, s.as, callOffers(s.as, hits), s.within, func(n int) (string, string) {
+		return a.exportWithin(ctx, s.as, callOffers(hits), s.within, func(n int) (string, string) {
 			if n == len(hits) && !state.More {
 				return "", ""
 			}
@@ -371,7 +371,7 @@ func (a *API) writeOtherForm(ctx context.Context, s searchRequest, hits []answer
 	if state.More {
 		next, link = a.nextSearchPage(ctx, s, max(s.query.Limit, len(hits)), state.Seq)
 	}
-	return a.exportOperations(ctx, s.as, callOffers(s.as, hits), next, link)
+	return a.exportOperations(ctx, s.as, callOffers(hits), next, link)
 }
 
 // nextSearchPage returns the cursor and Link of the page after that many results; both are "" if

@@ -1009,7 +1009,7 @@ func TestHTTPIsPreferredToAGTP(t *testing.T) {
 	h := newTestServer(t, options{handlers: withMCP})
 	const intent = "Books a cabin on the night ferry"
 	h.publish("ferry.example", document.AGIS, "application/json", strings.ReplaceAll(agisText("ferries", intent), "/reservation", "/cabin"), seen)
-	h.publish("ferry.example", document.AI, "application/json", `{"aiendpoint": "1.0", "service": {"name": "Ferries"}, "auth": {"type": "apikey", "header": "X-Key"},
+	h.publish("ferry.example", document.AI, "application/json", `{"aiendpoint": "1.0", "service": {"name": "Ferries", "description": "Books cabins."}, "auth": {"type": "apikey", "header": "X-Key"},
 		"capabilities": [{"id": "book_cabin", "description": "`+intent+`", "endpoint": "/v1/cabin", "method": "POST", "params": {"guests": "integer, required"}}]}`, seen)
 	hit := readAs[api.SearchPage](h, "/api/v1/search?q=cabin&fields=all", 200).Hits[0]
 	if hit.Call.Protocol != "agtp" || hit.Also == nil || hit.Also.Call.URL != "https://ferry.example/v1/cabin" {

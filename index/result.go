@@ -95,9 +95,10 @@ type Twin struct {
 	ID   string        `json:"id"`
 	Verb string        `json:"verb"`
 	Call document.Call `json:"call"`
-	// Operation and Service are the whole description in that document.
+	// Operation and Service are the whole description in that document; Invalid is set if it has errors.
 	Operation document.Operation `json:"-"`
 	Service   document.Service   `json:"-"`
+	Invalid   bool               `json:"-"`
 }
 
 // A ServiceHit is a service that matches the words of a query as a whole.

@@ -20,6 +20,7 @@ import (
 	"gazetteer/index/siblings"
 	"gazetteer/index/tokens"
 	"gazetteer/index/view"
+	"gazetteer/protocol"
 )
 
 // Search answers a query. The error is a *[query.Error] if the query is invalid, [ErrUnavailable]
@@ -506,5 +507,5 @@ func (s *searcher) readTwin(ctx context.Context, run *view.DocumentRun, of *stor
 	if !ok {
 		return nil, nil
 	}
-	return &Twin{Kind: yields, ID: twin.ID, Verb: twin.Verb, Call: twin.Call, Operation: twin, Service: d.Service}, nil
+	return &Twin{Kind: yields, ID: twin.ID, Verb: twin.Verb, Call: twin.Call, Operation: twin, Service: d.Service, Invalid: d.worst == protocol.Error.String()}, nil
 }

@@ -301,9 +301,9 @@ func judgeFreshness(fetched, changed time.Time, kind string, host *crawler.Host,
 
 // HTTPTwin returns the operation of a hit as the document of its host describes it that gives an HTTP
 // address, if the document of the hit itself does not: more callers can use that address than AGTP. It is
-// false if there is no such document.
+// false if there is no such document without errors.
 func (h Hit) HTTPTwin() (document.Operation, document.Service, bool) {
-	if h.Also == nil || h.Also.Operation.ID == "" || h.Call.Protocol == "http" || h.Also.Call.Protocol != "http" || h.Also.Call.URL == "" {
+	if h.Also == nil || h.Also.Operation.ID == "" || h.Also.Invalid || h.Call.Protocol == "http" || h.Also.Call.Protocol != "http" || h.Also.Call.URL == "" {
 		return document.Operation{}, document.Service{}, false
 	}
 	return h.Also.Operation, h.Also.Service, true
