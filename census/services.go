@@ -11,6 +11,7 @@ import (
 
 	"gazetteer/conformance"
 	"gazetteer/document"
+	"gazetteer/protocol"
 	"gazetteer/store"
 )
 
@@ -212,29 +213,30 @@ func (l *Live) makeListing() *serviceListing {
 	l.mu.RLock()
 	lst.ids = l.owner
 	test := l.hostsWith(Feature{"category", testCategory})
-	keys := make([]string, 0, lst.of.Services)
+	keys, names := make([]string, 0, lst.of.Services), make([]string, 0, lst.of.Services)
 	for id, h := range l.rows {
 		if s, ok := h.listService(uint32(id)); ok {
 			s.test = test.Contains(s.id)
 			lst.all.Add(s.id)
 			lst.services, keys = append(lst.services, s), append(keys, store.HostKey(s.host))
+			names = append(names, protocol.WithoutMarks(s.text)) // Bäckerei comes before Bank
 		}
 	}
 	l.mu.RUnlock()
 	lst.joinTexts()
-	byText := func(a, b *listedService) int {
-		return cmp.Or(compareBools(a.test, b.test), strings.Compare(a.text, b.text))
+	byName := func(x, y uint32) int {
+		return cmp.Or(compareBools(lst.services[x].test, lst.services[y].test), strings.Compare(names[x], names[y]))
 	}
 	for order, compare := range map[ServiceOrder]func(x, y uint32) int{
 		ByHost: func(x, y uint32) int { return strings.Compare(keys[x], keys[y]) },
-		ByName: func(x, y uint32) int { return byText(&lst.services[x], &lst.services[y]) },
+		ByName: byName,
 		ByChange: func(x, y uint32) int {
 			a, b := &lst.services[x], &lst.services[y]
-			return cmp.Or(compareBools(a.test, b.test), b.changed.Compare(a.changed), byText(a, b))
+			return cmp.Or(compareBools(a.test, b.test), b.changed.Compare(a.changed), byName(x, y))
 		},
 		ByOperations: func(x, y uint32) int {
 			a, b := &lst.services[x], &lst.services[y]
-			return cmp.Or(compareBools(a.test, b.test), b.operations-a.operations, byText(a, b))
+			return cmp.Or(compareBools(a.test, b.test), b.operations-a.operations, byName(x, y))
 		},
 	} {
 		places := make([]uint32, len(lst.services))

@@ -348,11 +348,11 @@ func (a *ServingAgent) rankLinks() {
 	case service != nil && agent != nil:
 		a.Strength, a.Says = Mutual, "a document of the service names it, and it names the host"
 	case service != nil:
-		a.Says = "only the service says so: its document names the agent"
+		a.Says = "only the service claims this: its document names the agent"
 	case agent != nil && agent.By == evidence.AssociationEndpoint:
-		a.Says = "only the agent says so: it has an endpoint at the host"
+		a.Says = "only the agent claims this: it has an endpoint at the host"
 	default:
-		a.Says = "only the agent says so: " + cmp.Or(agent.Detail, "it claims "+agent.What)
+		a.Says = "only the agent claims this: " + cmp.Or(agent.Detail, "it claims "+agent.What)
 	}
 }
 

@@ -299,7 +299,7 @@ func TestOneSidedClaims(t *testing.T) {
 		t.Fatalf("%s", story(w.join(bank, anything)))
 	}
 	for _, a := range w.join(bank, anything).Agents {
-		if a.Strength != join.Claimed || !strings.HasPrefix(a.Says, "only the agent says so") || slices.ContainsFunc(a.Links, func(l join.Link) bool { return l.Side != join.SideAgent }) {
+		if a.Strength != join.Claimed || !strings.HasPrefix(a.Says, "only the agent claims this") || slices.ContainsFunc(a.Links, func(l join.Link) bool { return l.Side != join.SideAgent }) {
 			t.Errorf("%+v", a)
 		}
 	}
@@ -329,7 +329,7 @@ func TestOneSidedClaims(t *testing.T) {
 	own := w.register(6)
 	w.publish(bank, document.AGISSummary, names(w.registry.DID(own.AirID)))
 	got := w.join(bank, anything)
-	if len(got.Agents) != 4 || got.Agents[0].AirID != own.AirID || got.Agents[0].Strength != join.Claimed || !strings.HasPrefix(got.Agents[0].Says, "only the service says so") {
+	if len(got.Agents) != 4 || got.Agents[0].AirID != own.AirID || got.Agents[0].Strength != join.Claimed || !strings.HasPrefix(got.Agents[0].Says, "only the service claims this") {
 		t.Errorf("%s", story(got))
 	}
 	w.want("named by the bank", bank, join.Want{Require: []string{registry.SignalAGIS}}, own.AirID+" claimed document")

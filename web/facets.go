@@ -31,7 +31,6 @@ type facetValue struct {
 	Address string // "" where no query can say it
 	Count   int
 	On      bool // the query has this filter
-	AtLeast bool // the filter can find more than its count
 }
 
 // facetTitles are the fields that results can be narrowed by, in their order on
@@ -41,7 +40,7 @@ var facetTitles = []struct {
 	has          func(value string) bool // nil: every value of the field
 }{
 	{"verb", "Verb", nil}, {"effect", "Effect", nil}, {"idempotent", "Repeating", nil}, {"ns", "Namespace", nil}, {"class", "Class of data", nil},
-	{"domain", "Domain", nil}, {"protocol", "Protocol", isTransport}, {"protocol", "Interaction protocol", isInteraction},
+	{"domain", "Category", nil}, {"protocol", "Protocol", isTransport}, {"protocol", "Interaction protocol", isInteraction},
 	{"auth", "Authentication", nil}, {"lang", "Language", nil},
 	{"level", "Level of the document", nil}, {"state", "State of the document", nil}, {"is", "State of the host", nil}, {"source", "Source", nil},
 }
@@ -116,7 +115,6 @@ func facetsOf(q query.Query, r index.Result) []facetView {
 
 func valueOf(q query.Query, field string, c index.Count) facetValue {
 	v := facetValue{Text: facetText(field, c.Value), Count: c.Operations, On: q.HasValue(field, c.Value)}
-	v.AtLeast = !v.On && hasWords(q)
 	if turned, ok := q.Toggled(field, c.Value); ok {
 		v.Address = searchPath(turned.String())
 	}

@@ -218,7 +218,7 @@ func (s sample) AgentsOf(_ context.Context, host string) (join.Joined, error) {
 			{Contact: join.Contact{AirID: airID, DID: did, Inbox: s.word("https://relay.test/inbox"), Key: &join.Key{ID: did + "#key-1", PublicKeyMultibase: s.word("z6Mk")}},
 				Name: s.word("Alice"), Strength: join.Proved, Says: s.word("it has proved its domain"), UpdatedAt: now.Add(-time.Hour),
 				Links: []join.Link{link(evidence.AssociationDomain, "ristorante.test", "TXT _gazetteer.ristorante.test"), link(join.LinkDocument, did, "https://ristorante.test/.well-known/agis.json")}},
-			{Contact: join.Contact{DID: s.word("did:web:elsewhere.test")}, Strength: join.Claimed, Says: s.word("only the service says so"), Unresolved: s.word("its registry did not answer"),
+			{Contact: join.Contact{DID: s.word("did:web:elsewhere.test")}, Strength: join.Claimed, Says: s.word("only the service claims this"), Unresolved: s.word("its registry did not answer"),
 				Links: []join.Link{link(join.LinkDocument, "did:web:elsewhere.test", "")}},
 		},
 		More: 3, Omitted: []join.OmittedAgent{{DID: s.word("did:wba:gazetteer.test:agents:AIR-0000-0000-0000"), Why: s.word("Agent is suspended")}},

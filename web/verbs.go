@@ -50,7 +50,7 @@ type relatedView struct {
 var relationWords = map[string]string{
 	"stem":     "another form of it",
 	"synonym":  "a similar meaning",
-	"hypernym": "a wider or narrower meaning",
+	"hypernym": "a related meaning",
 	"antonym":  "the opposite",
 }
 
