@@ -1,8 +1,10 @@
 package census_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/csv"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -15,6 +17,7 @@ import (
 
 	"gazetteer/census"
 	"gazetteer/conformance"
+	"gazetteer/document"
 	"gazetteer/internal/fakestore"
 	"gazetteer/internal/teststore"
 	"gazetteer/internal/wait"
@@ -325,4 +328,40 @@ func services(t *testing.T, l *census.Live, q census.ServiceQuery) census.Servic
 		t.Fatal(err)
 	}
 	return list
+}
+
+// TestListByNameIgnoresMarks has three services of one document, with names of their own.
+func TestListByNameIgnoresMarks(t *testing.T) {
+	const host = "s000001.bank.test"
+	s := fill(t, 3, false)
+	l, _ := follow(t, s, "")
+	names := map[string]string{"x1.bank.test": "BulkSMS", "x2.bank.test": "Bäckerei Morgenrot", "x3.bank.test": "Badminton"}
+	for name, title := range names {
+		copyHost(t, s, host, name)
+		for r, err := range s.List(t.Context(), store.DocumentsOf(name), "") {
+			if err != nil {
+				t.Fatal(err)
+			}
+			var d document.Document
+			if err := json.Unmarshal(r.Value, &d); err != nil {
+				t.Fatal(err)
+			}
+			value := bytes.ReplaceAll(r.Value, []byte(`"name":"`+d.Service.Name+`"`), []byte(`"name":"`+title+`"`))
+			if _, err := s.Apply(t.Context(), store.Put(r.Key, value)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := l.WaitFor(t.Context(), s.Head().Seq); err != nil {
+		t.Fatal(err)
+	}
+	var listed []string
+	for _, h := range services(t, l, census.ServiceQuery{Limit: 100}).Hosts {
+		if names[h] != "" {
+			listed = append(listed, names[h])
+		}
+	}
+	if want := []string{"Bäckerei Morgenrot", "Badminton", "BulkSMS"}; !slices.Equal(listed, want) {
+		t.Errorf("the list by name has %q, want %q", listed, want)
+	}
 }

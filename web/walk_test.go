@@ -359,7 +359,7 @@ func (h *testServer) walk(t *testing.T, tab *tab) {
 	tab.judge("validate-fixed")
 	tab.open("/submit")
 	tab.send("#hosts", "new.example.com\n10.0.0.1")
-	tab.sees("#progress", "Its first visit begins now")
+	tab.sees("#progress", "first visit")
 	tab.sees("main", "Not accepted")
 	tab.judge("submitted")
 	tab.open("/services/klarna.test/crawl-log")
