@@ -37,7 +37,7 @@ func TestSubmitPage(t *testing.T) {
 func TestSubmitPageFollowsVisit(t *testing.T) {
 	h := engine(t, sample{word: plainWord})
 	waiting := get(t, h, "/submit?watch=new.example.com&watch=ristorante.test").Body.String()
-	for _, want := range []string{"waits for its first visit, which begins now.", `hx-trigger="every 2s"`, `hx-get="/submit?watch=new.example.com&amp;watch=ristorante.test"`, "reload the page", "htmx"} {
+	for _, want := range []string{"Its first visit begins now.", `hx-trigger="every 2s"`, `hx-get="/submit?watch=new.example.com&amp;watch=ristorante.test"`, "reload the page", "htmx"} {
 		if !strings.Contains(waiting, want) {
 			t.Errorf("while one waits, the page lacks %q:\n%s", want, waiting)
 		}
