@@ -131,10 +131,11 @@ func TestFacetTogglesFilter(t *testing.T) {
 // words, is shown as one, and other counts as they are.
 func TestFacetCountsAreLowerBounds(t *testing.T) {
 	h := engine(t, sample{word: plainWord, hits: 45})
-	for query, want := range map[string]string{"book+tables+effect:reversible": "value3 42+", "verb:BOOK": "value3 42"} {
+	const note = "A filter can find more operations than are counted here"
+	for query, want := range map[string]bool{"book+tables+effect:reversible": true, "verb:BOOK": false} {
 		text := textOf(byID(parse(t, get(t, h, "/?q="+query).Body.String()), "facets"))
-		if !strings.Contains(text, want) || !strings.Contains(want, "+") && strings.Contains(text, "+") || strings.Contains(text, "remove 45+") {
-			t.Errorf("%s: the facets say %q, want %q", query, text, want)
+		if strings.Contains(text, note) != want || !strings.Contains(text, "value3 42") {
+			t.Errorf("%s: the facets say %q", query, text)
 		}
 	}
 }
