@@ -127,8 +127,8 @@ func TestFacetTogglesFilter(t *testing.T) {
 	}
 }
 
-// TestFacetCountsAreLowerBounds checks that the count of a filter that can find more, because the query has
-// words, is shown as one, and other counts as they are.
+// TestFacetCountsAreLowerBounds checks that the page says when a filter can find more than its count: if the
+// query has words.
 func TestFacetCountsAreLowerBounds(t *testing.T) {
 	h := engine(t, sample{word: plainWord, hits: 45})
 	const note = "A filter can find more operations than are counted here"
