@@ -118,7 +118,7 @@ type VerbPage struct {
 type OperationPage struct {
 	Hits   []answer.Hit `json:"hits"`
 	Total  int          `json:"total" doc:"how many there are, on this page or not"`
-	Seq    uint64       `json:"seq" doc:"the sequence of the store that the answer is based on"`
+	Seq    uint64       `json:"seq" doc:"the sequence number of the store that the answer is based on"`
 	Behind uint64       `json:"behind,omitempty" doc:"the number of records that the index is behind the store"`
 	Moved  uint64       `json:"moved,omitempty" doc:"the number of records that the index has read since the previous page"`
 	Next   string       `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
@@ -164,7 +164,7 @@ func (a *API) verbProblem(ctx context.Context, verb string, family []answer.Rela
 	}
 	problem := route.ProblemFor(cause)
 	if len(family) > 0 {
-		problem = route.NewProblem(route.NoVerb, "no operation bears this verb",
+		problem = route.NewProblem(route.NoVerb, "no operation has this verb",
 			"offered and related to it are "+joinRelatives(family)).WithCause(cause)
 	}
 	return problem.WithAlternatives(near)

@@ -38,7 +38,7 @@ type Exploration struct {
 	Facets map[string][]index.Count `json:"facets" doc:"by field: its values with the number of operations that have them, the most frequent first"`
 	// More lists the fields that have further values.
 	More   []string  `json:"more,omitempty" doc:"the fields that have further values"`
-	Seq    uint64    `json:"seq" doc:"the sequence of the store that the answer is based on"`
+	Seq    uint64    `json:"seq" doc:"the sequence number of the store that the answer is based on"`
 	Behind uint64    `json:"behind,omitempty" doc:"the number of records that the index is behind the store"`
 	Query  QueryView `json:"query" doc:"how the filters were understood"`
 }

@@ -95,7 +95,7 @@ func (Texts) Schema(huma.Registry) *huma.Schema {
 type SearchPage struct {
 	Hits []answer.Hit `json:"hits" doc:"the results, in order of relevance"`
 	PageState
-	Services []index.ServiceHit `json:"services,omitempty" doc:"services that answer the words as a whole; on the first page"`
+	Services []index.ServiceHit `json:"services,omitempty" doc:"services that match the query as a whole; on the first page"`
 	Query    QueryView          `json:"query" doc:"how the search was understood"`
 }
 
@@ -117,19 +117,19 @@ func WithPageSlot(ctx context.Context, slot *PageSlot) context.Context {
 type PageState struct {
 	Total int    `json:"total" doc:"operations that match, on this page or not; a search by words lists at most three of one service"`
 	More  bool   `json:"more" doc:"there is a next page; a search by words shows at most three operations of a service"`
-	Seq   uint64 `json:"seq" doc:"the sequence of the store that the answer is based on"`
+	Seq   uint64 `json:"seq" doc:"the sequence number of the store that the answer is based on"`
 	// Behind and Moved report the age of the answer.
 	Behind uint64 `json:"behind,omitempty" doc:"the number of records that the index is behind the store"`
 	Moved  uint64 `json:"moved,omitempty" doc:"the number of records that the index has read since the previous page: results may be missing, or on both pages"`
-	Note   string `json:"note,omitempty" doc:"what a person should know of the answer"`
+	Note   string `json:"note,omitempty" doc:"what a person should know about the answer"`
 	// Correction and LeftOut report words that the server read in another way than they are
 	// written.
 	Correction *index.Correction `json:"correction,omitempty" doc:"the search also used this spelling, because no operation contains the original words"`
-	LeftOut    []index.LeftOut   `json:"left_out,omitempty" doc:"operations that the words forbid, such as: do not send it"`
+	LeftOut    []index.LeftOut   `json:"left_out,omitempty" doc:"operations left out because the query rules them out, as in: do not send it"`
 	// FarBelow is the fit below which a hit is far.
 	FarBelow float64                  `json:"far_below,omitempty" doc:"hits with a lower fit are marked as far: they probably do not fit the request. Absent in queries without words"`
 	Facets   map[string][]index.Count `json:"facets,omitempty" doc:"the values of the requested fields over all matches, the most frequent 20 of each; with words, a search with such a filter can find more operations than are counted here"`
-	Classes  []index.ClassHit         `json:"classes,omitempty" doc:"data classes that answer the words; on the first page"`
+	Classes  []index.ClassHit         `json:"classes,omitempty" doc:"data classes that match the query; on the first page"`
 	Near     []string                 `json:"near,omitempty" doc:"verbs to try instead, when nothing was found"`
 	Next     string                   `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
 }
@@ -143,7 +143,7 @@ type CompactPage struct {
 	Method  string                   `json:"token_method" doc:"how tokens are counted"`
 	Behind  uint64                   `json:"behind,omitempty" doc:"the number of records that the index is behind the store"`
 	Moved   uint64                   `json:"moved,omitempty" doc:"the number of records that the index has read since the previous page: results may be missing, or on both pages"`
-	Note    string                   `json:"note,omitempty" doc:"what a person should know of the answer"`
+	Note    string                   `json:"note,omitempty" doc:"what a person should know about the answer"`
 	Facets  map[string][]index.Count `json:"facets,omitempty" doc:"the values of the requested fields"`
 	Near    []string                 `json:"near,omitempty" doc:"verbs to try instead, when nothing was found"`
 }

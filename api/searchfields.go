@@ -66,7 +66,7 @@ func readHitForm(lists []string, explain bool) (hitForm, error) {
 type ShortPage struct {
 	Hits []answer.ShortHit `json:"hits" doc:"the results, in order of relevance"`
 	PageState
-	Services []ShortServiceHit `json:"services,omitempty" doc:"services that answer the words as a whole; on the first page"`
+	Services []ShortServiceHit `json:"services,omitempty" doc:"services that match the query as a whole; on the first page"`
 	Query    *QueryView        `json:"query,omitempty" doc:"how the search was understood; with explain=true"`
 }
 

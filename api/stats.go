@@ -16,7 +16,7 @@ import (
 // Stats are the figures of all hosts.
 type Stats struct {
 	At          time.Time              `json:"at" doc:"when the figures were counted"`
-	Seq         uint64                 `json:"seq" doc:"the sequence of the store that they go up to, some seconds old"`
+	Seq         uint64                 `json:"seq" doc:"the sequence number of the store that they go up to, some seconds old"`
 	HistoryFrom time.Time              `json:"history_from,omitzero" doc:"since when changes of the five states are recorded"`
 	LastVisit   time.Time              `json:"last_visit,omitzero" doc:"when the last visit to any host ended"`
 	Hosts       int                    `json:"hosts" doc:"Hosts are network hosts that the crawler knows."`

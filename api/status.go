@@ -21,7 +21,7 @@ type ServerStatus struct {
 	Ready   bool      `json:"ready" doc:"answers may be relied on"`
 	// Store and Index are sequence numbers: of the newest record, and of the newest one in the
 	// answers.
-	Store uint64 `json:"store" doc:"the newest sequence of the store"`
+	Store uint64 `json:"store" doc:"the newest sequence number of the store"`
 	Index uint64 `json:"index" doc:"the sequence that answers are based on"`
 	// Work lists which kinds of work are possible.
 	Work route.Work `json:"work"`

@@ -38,7 +38,7 @@ func titleOf(i *Item, t titleTexts) string {
 		return i.Host + name + " is back" + describeChanges(i)
 	case ServiceWithdrawn:
 		if t.hosts > 1 {
-			return fmt.Sprintf("%s and the hosts below it are no longer shown, at the request of the %s", i.Host, i.By)
+			return fmt.Sprintf("%s and its subdomains are no longer shown, at the request of the %s", i.Host, i.By)
 		}
 		return fmt.Sprintf("%s is no longer shown, at the request of the %s", i.Host, i.By)
 	case DocumentAdded:

@@ -40,7 +40,7 @@ func DescribeInstruction(found string) string {
 	if strings.HasPrefix(found, "the words") {
 		return found + ", which address a model instead of describing something"
 	}
-	return found + ", which people do not see and models do"
+	return found + ", which people cannot see but models can"
 }
 
 // describeHidden returns the name of a character that is invisible and has no legitimate use;

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -67,18 +68,51 @@ func (m *metrics) countPush(err error) {
 	m.refused[reason]++
 }
 
+// refusalTexts say what the reasons mean that are not rules of the draft.
+var refusalTexts = map[string]string{
+	"blocked_by_recipient": "the recipient accepts no messages from this sender",
+	"evidence_required":    "the sender lacks evidence that the recipient or this relay requires",
+	"id":                   "the id of the message is not valid",
+	"other":                "the server could not process the message",
+	"rate_limited":         "the sender or the recipient has reached a limit of messages",
+	"recipient_gone":       "the recipient is deactivated, suspended or deleted",
+	"recipient_unresolved": "the registry of the recipient did not answer",
+	"relay_unavailable":    "the relay could not store messages at that time",
+	"replay_window_full":   "the relay remembers as many message ids as it can, so it could not exclude a replay",
+	"sender_blocked":       "the operator has blocked this sender",
+	"sender_share_used":    "the sender has used its share of the recipient's inbox",
+	"unknown_recipient":    "no agent of this registry has an inbox under this name",
+	// Refusals of the transport, before Accept.
+	"bad_body":             "the body of the request could not be read",
+	"body_timeout":         "the body of the request did not arrive in time",
+	"empty_body":           "the request had no body",
+	"invalid_json":         "the body is not valid JSON",
+	"missing_from":         "the message does not name its sender",
+	"missing_id":           "the message has no id",
+	"payload_too_large":    "the message is too large",
+	"unsupported_encoding": "the body has a Content-Encoding that the relay does not support",
+}
+
 // RefusalReasons returns all reasons in [Metrics.Refused].
 func RefusalReasons() []string {
-	reasons := []string{
-		"blocked_by_recipient", "evidence_required", "id", "other", "rate_limited", "recipient_gone", "recipient_unresolved", "relay_unavailable",
-		"replay_window_full", "sender_blocked", "sender_share_used", "unknown_recipient",
-		// Refusals of the transport, before Accept.
-		"bad_body", "body_timeout", "empty_body", "invalid_json", "missing_from", "missing_id", "payload_too_large", "unsupported_encoding",
-	}
+	reasons := slices.Sorted(maps.Keys(refusalTexts))
 	for _, rule := range a2a.Rules() {
 		reasons = append(reasons, rule.Code)
 	}
 	return reasons
+}
+
+// DescribeRefusal says what a reason in [Metrics.Refused] means: for a rule of the draft, the rule that
+// the message broke. It returns "" for an unknown reason.
+func DescribeRefusal(reason string) string {
+	if text, ok := refusalTexts[reason]; ok {
+		return text
+	}
+	rules := a2a.Rules()
+	if i := slices.IndexFunc(rules, func(r a2a.Rule) bool { return r.Code == reason }); i >= 0 {
+		return "the message broke this rule: " + rules[i].Title
+	}
+	return ""
 }
 
 // CountRefusal counts a push that a transport refused before Accept, such as one with a body that is

@@ -145,7 +145,7 @@ func Readable(list iter.Seq2[Record, error]) iter.Seq2[Record, error] {
 // Errors of a store. Test with errors.Is.
 var (
 	ErrNotFound   = errors.New("not found")
-	ErrConflict   = errors.New("the record was changed meanwhile")
+	ErrConflict   = errors.New("the record was changed in the meantime")
 	ErrInvalid    = errors.New("invalid write")
 	ErrClosed     = errors.New("the store is closed")
 	ErrCursorGone = errors.New("the cursor belongs to another log, or is too old")

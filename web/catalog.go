@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"html/template"
 	"net/url"
 	"slices"
 	"strings"
@@ -41,7 +42,7 @@ type listing struct {
 	path   string // of the list
 	key    string // of the query language
 	title  string
-	lead   string
+	lead   template.HTML
 	thing  string // one of them
 	plural string // several of them
 	every  func(c Catalog, ctx context.Context) ([]index.ValueCount, error)
@@ -60,7 +61,7 @@ type listing struct {
 
 var namespaceListing = listing{
 	path: "/namespaces", key: "ns", title: "Namespaces", thing: "namespace", plural: "namespaces",
-	lead:   "A namespace distinguishes verbs of the same name that belong to different services. A service that declares no namespace is listed under its field of business, the member domain of its AGIS document. Services with neither are not listed here.",
+	lead:   "A namespace distinguishes verbs of the same name that belong to different services. A service that declares no namespace is listed under the <code>domain</code> of its AGIS document. Services with neither are not listed here.",
 	every:  Catalog.Namespaces,
 	filter: func(value string) query.Query { return query.Query{Namespaces: []string{value}} },
 	users:  (*Pages).namespaceUsers, using: "Services and their evidence", hits: "Operations", seen: "first seen",

@@ -2,6 +2,7 @@ package web
 
 import (
 	"cmp"
+	"html/template"
 	"net/url"
 	"slices"
 	"strings"
@@ -16,7 +17,8 @@ import (
 // data. A filter narrows it.
 type directoryView struct {
 	Path         string
-	Title, Lead  string
+	Title        string
+	Lead         template.HTML
 	Thing        string // one of what is listed
 	Plural       string // several of it
 	Query, Sort  string

@@ -35,6 +35,7 @@ type stateLine struct {
 	Name, Word, Tone string
 	At               frame.Moment
 	Evidence         []conformance.Evidence
+	More             int // pieces of evidence that are not shown
 }
 
 type stepView struct{ URL, Status, Why string }
@@ -53,7 +54,7 @@ type previewView struct {
 
 // markWords describe the marks of the strip.
 var markWords = []struct{ mark, words string }{
-	{"good", "all checks passed"}, {"flawed", "rules broken, or documents that disagree"}, {"bad", "no answer, or no readable document"},
+	{"good", "all checks passed"}, {"flawed", "broken rules or disagreeing documents"}, {"bad", "no answer, or no readable document"},
 	{"changing", "changed too often to record"}, {"empty", "nothing published"}, {"closed", "disallowed by robots.txt"}, {"unknown", "no data"},
 }
 
@@ -64,7 +65,8 @@ func (p *Pages) explanationOf(e answer.Explanation) explanationView {
 		v.Word = "Listed"
 	}
 	for _, s := range e.States {
-		line := stateLine{Name: facetText("is", string(s.Name)), Word: "Yes", Tone: "info", At: p.MomentOf(s.At), Evidence: s.Evidence[:min(len(s.Evidence), 5)]}
+		line := stateLine{Name: facetText("is", string(s.Name)), Word: "Yes", Tone: "info", At: p.MomentOf(s.At)}
+		line.Evidence, line.More = frame.SplitAt(s.Evidence, 5)
 		switch {
 		case s.Verdict == conformance.No:
 			line.Word, line.Tone = "No", "error"

@@ -52,8 +52,8 @@ var helpParts = []helpPart{
 		{Query: `class:"appointment" domain:health`, Text: "services of one domain that hold appointments"},
 	}},
 	{"alternatives", "Alternatives", "Values of one key are alternatives; filters of different keys must all hold.", []helpExample{
-		{Query: "verb:BOOK verb:ORDER effect:reversible", Text: "booked or ordered, and can be undone"},
-		{Query: "find verb:FIND verb:SEARCH level:2", Text: "found or searched, by services that describe themselves in full"},
+		{Query: "verb:BOOK verb:ORDER effect:reversible", Text: "operations that book or order, and can be undone"},
+		{Query: "find verb:FIND verb:SEARCH level:2", Text: "operations that find or search, of services that describe themselves in full"},
 	}},
 	{"colons", "Other colons", "A time or an address is not a filter. Put any other text with a colon in quotes.", []helpExample{
 		{Query: "remind me at 10:30", Text: "a time"},

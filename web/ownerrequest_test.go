@@ -27,11 +27,11 @@ func TestOwnerRequestPage(t *testing.T) {
 		says                []string
 	}{
 		{"not proved", "api.example.com", "opt-out", nil, 200, []string{"Nothing has changed yet", "gazetteer-opt-out=api.example.com", "TXT api.example.com", "192.0.2.1:53", "v=spf1", "no value is the one"}},
-		{"proved", "proved.example.com", "opt-out", nil, 200, []string{"Done: proved.example.com and all hosts below it will not be visited any more", "TXT _gazetteer.proved.example.com"}},
+		{"proved", "proved.example.com", "opt-out", nil, 200, []string{"Done: proved.example.com and its subdomains will not be visited any more", "TXT _gazetteer.proved.example.com"}},
 		{"withdrawn", "proved.example.com", "opt-in", nil, 200, []string{"may be visited again"}},
 		{"again", "api.example.com", "recrawl", nil, 200, []string{"will be visited again when its turn comes"}},
 		{"no host", " ", "opt-out", nil, 400, []string{"no name of a host"}},
-		{"no request", "api.example.com", "hello", nil, 400, []string{"Choose one of the three"}},
+		{"no request", "api.example.com", "hello", nil, 400, []string{"Choose one of the actions"}},
 		{"not a host", "10.0.0.1", "opt-out", notAHost, 400, []string{"value=\"10.0.0.1\""}},
 		{"too soon", "api.example.com", "recrawl", &crawler.SoonError{Host: "api.example.com", Wait: time.Minute, Why: "a visit was requested already"}, 429, []string{"The host api.example.com can be visited again in 60 seconds", "a visit was requested already"}},
 		{"too often", "api.example.com", "opt-out", &answer.QuotaError{Message: "too many requests about hosts", Wait: time.Minute}, 429, []string{"Too many requests about hosts"}},

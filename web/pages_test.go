@@ -676,7 +676,7 @@ func TestAgentPageMarksClaims(t *testing.T) {
 		"Creator nameRistorante", "Missing Not shown, or not enough yet.", "Attestationsnone by an agent with a proved domain", "in use, first seen 2 days ago", "in use, first seen 2 days ago", "first seen 2 months ago, replaced by rotation 2 days ago",
 		"possession: shown by a signed statement", "Requested an hour ago for the key z6Mk", "takes effect in 2 days", "hotel.test claimed, not proved yet",
 		"RequestTXT _gazetteer.ristorante.test at 192.0.2.53:53", "Receivedanother line", "Problemno value names the agent", "last checked a minute ago no request was sent",
-		"gazetteer send alice --offer \"…\" --price 0EUR --seal or over HTTP", "names this agent", "the current key, and no other", "it answered 400 to an empty envelope, an hour ago",
+		"gazetteer send alice --offer \"…\" --price 0EUR --seal or over HTTP", "names this agent", "the current key, and no other", "it answers: it refused an empty test message with 400, as it should, an hour ago",
 		"1 active attestation about Alice", "Safety review by Concierge", "revoked a minute ago", "circular attestation", "Key rotated", "Changed: endpoints and documentation",
 	} {
 		if !strings.Contains(text, want) && !strings.Contains(attributes(page), want) {
@@ -1337,7 +1337,7 @@ func (censusSample) Stats(context.Context) (*census.Stats, error) {
 // drawings, and for the one table over time that has two rows.
 func TestCensusIsInWords(t *testing.T) {
 	text := textOf(parse(t, get(t, engine(t, censusSample{sample{word: plainWord}}), "/census").Body.String()))
-	for _, want := range []string{"Reachable", "Documents agree: unknown", "Does not answer", "Disallowed by robots.txt", "AI Discovery + AGIS summary", "Creator's DID lists the key", "Another format"} {
+	for _, want := range []string{"Reachable", "Documents agree: unknown", "Does not serve its documents", "Disallowed by robots.txt", "AI Discovery + AGIS summary", "Creator's DID lists the key", "Another format"} {
 		if n := strings.Count(text, want); n != 2 && want != "Another format" || n == 0 {
 			t.Errorf("%q stands %d times in %s", want, n, text)
 		}

@@ -398,7 +398,7 @@ func (s sample) AgentDetails(ctx context.Context, id string) (answer.AgentDetail
 		Evidence: []evidence.Signal{
 			{Signal: registry.SignalKey, Grade: registry.Proved, Holds: true, What: "z6Mk", Detail: "by statement", Source: "/api/v1/agents/" + airID + "/history", Date: now, Cost: "its private key"},
 			{Signal: registry.SignalDomain, Grade: registry.Proved, Holds: true, What: "ristorante.test", Source: "TXT _gazetteer.ristorante.test", Date: now, Cost: "ten dollars"},
-			{Signal: registry.SignalInbox, Grade: registry.Observed, Holds: true, What: s.word("https://relay.test/inbox/alice"), Detail: "it answered 400 to an empty envelope", Source: s.word("https://relay.test/inbox/alice"), Date: now.Add(-time.Hour), Cost: "a web server"},
+			{Signal: registry.SignalInbox, Grade: registry.Observed, Holds: true, What: s.word("https://relay.test/inbox/alice"), Detail: "it answers: it refused an empty test message with 400, as it should", Source: s.word("https://relay.test/inbox/alice"), Date: now.Add(-time.Hour), Cost: "a web server"},
 			{Signal: registry.SignalAttestations, Grade: registry.Proved, What: "none by an agent with a proved domain", Cost: "one domain each"},
 			{Signal: registry.SignalDomain, Grade: registry.Claimed, What: "hotel.test", Detail: s.word("no value names the agent"), Cost: "nothing"},
 			{Signal: registry.SignalRepository, Grade: registry.Claimed, What: s.word("https://code.test/alice"), Detail: "not checked yet"},

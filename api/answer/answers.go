@@ -75,8 +75,8 @@ func (a *Answers) now() time.Time {
 var (
 	ErrNoService  = errors.New("no such service")
 	ErrNoDocument = errors.New("no such document")
-	ErrNoVerb     = errors.New("no operation bears this verb")
-	ErrNoName     = errors.New("nothing bears this name")
+	ErrNoVerb     = errors.New("no operation has this verb")
+	ErrNoName     = errors.New("nothing has this name")
 	// ErrNoDirectory: this process has no directory of agents.
 	ErrNoDirectory = errors.New("there is no directory of agents")
 	// ErrNoStates: this process does not follow the states of hosts.

@@ -33,9 +33,9 @@ type ServedOperations struct {
 	Unresolved bool `json:"unresolved,omitempty" doc:"true if some data about agents of other registries is missing; each agent says which"`
 	// Concerns are the concerns about the requested namespaces.
 	Concerns []namedConcern `json:"concerns,omitempty" doc:"collisions and possible squatting of the requested namespaces; on the first page"`
-	Note     string         `json:"note,omitempty" doc:"what a person should know of the answer"`
+	Note     string         `json:"note,omitempty" doc:"what a person should know about the answer"`
 	Near     []string       `json:"near,omitempty" doc:"verbs to try instead, when nothing was found"`
-	Seq      uint64         `json:"seq" doc:"the sequence of the store that the answer is based on"`
+	Seq      uint64         `json:"seq" doc:"the sequence number of the store that the answer is based on"`
 	Behind   uint64         `json:"behind,omitempty" doc:"the number of records that the index is behind the store"`
 	// NextOffset is how many operations of the ranking were read; More is set if others follow.
 	NextOffset int  `json:"-"`

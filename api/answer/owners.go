@@ -35,7 +35,7 @@ func (e *WithdrawnError) Error() string { return e.Host + " is not shown: " + e.
 func (e *WithdrawnError) Why() string {
 	what := e.Host
 	if e.Block.Host != e.Host {
-		what = e.Block.Host + " and all hosts below it"
+		what = e.Block.Host + " and its subdomains"
 	}
 	if e.Block.By == crawler.ByOwner {
 		return "the owner of " + what + " does not want to be visited, since " + e.Block.Since.UTC().Format(time.DateOnly) + "; what was published there has been removed"

@@ -28,7 +28,7 @@ type BlockList struct {
 // BlockBody documents the body of a block.
 type BlockBody struct {
 	Host       string `json:"host" doc:"the name of a host"`
-	Subdomains bool   `json:"subdomains,omitempty" doc:"true: all hosts below it, too"`
+	Subdomains bool   `json:"subdomains,omitempty" doc:"true: its subdomains, too"`
 	Why        string `json:"why,omitempty" doc:"a note, shown in lists; at most 300 characters are stored"`
 }
 
@@ -135,7 +135,7 @@ func (a *Operator) removeBlock(ctx context.Context, in *unblockInput) (*route.Ou
 	case !blocked:
 		return nil, route.NewProblem(route.NoService, host+" is not blocked", "gazetteer crawler blocked lists those that are, and /admin/blocks on the operator's listeners")
 	case b.Host != host:
-		return nil, route.NewProblem(route.NotOptedOut, host+" is blocked with "+b.Host+" and all hosts below it", "unblock "+b.Host)
+		return nil, route.NewProblem(route.NotOptedOut, host+" is blocked with "+b.Host+" and its subdomains", "unblock "+b.Host)
 	case b.By == crawler.ByOwner && !in.Owner:
 		withdrawn := &answer.WithdrawnError{Host: host, Block: b}
 		return nil, route.NewProblem(route.OptedOut, withdrawn.Why(), "the owner withdraws the opt-out with gazetteer opt-in "+host+"; to lift it against the owner's will: gazetteer crawler unblock --owner "+host+", or the parameter owner=true")
@@ -151,7 +151,7 @@ func (a *Operator) removeBlock(ctx context.Context, in *unblockInput) (*route.Ou
 	if wider, still, err := blocker.Blocked(ctx, host); err != nil {
 		return nil, err
 	} else if still {
-		list.Body.Note = host + " is still blocked, with " + wider.Host + " and all hosts below it: unblock " + wider.Host
+		list.Body.Note = host + " is still blocked, with " + wider.Host + " and its subdomains: unblock " + wider.Host
 	} else if !b.ByHand && (b.By == crawler.ByOperator || b.Operator) {
 		list.Body.Note = "the file of crawler.block_list_file blocked " + host + ": remove it there, too, or the next start or SIGHUP blocks it again"
 	}

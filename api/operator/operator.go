@@ -125,7 +125,7 @@ func (a *Operator) streamCrawlResults(ctx huma.Context, hosts []string) {
 // OperatorStatus is the state of the server, for its operator.
 type OperatorStatus struct {
 	Crawler crawler.Status `json:"crawler"`
-	Store   store.Cursor   `json:"store" doc:"the newest sequence of the store"`
+	Store   store.Cursor   `json:"store" doc:"the newest sequence number of the store"`
 	Index   store.Cursor   `json:"index" doc:"the sequence that answers are based on"`
 	Ready   bool           `json:"ready"`
 	// Halted is why the transparency log signs nothing more; absent while it signs.

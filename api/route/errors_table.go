@@ -75,7 +75,7 @@ var errorProblems = []errorProblem{
 	},
 	{
 		is: answer.ErrNoVerb, kind: NoVerb,
-		detail: "no operation bears this verb",
+		detail: "no operation has this verb",
 		help:   "see /api/v1/verbs for those that are offered",
 	},
 	{
@@ -90,7 +90,7 @@ var errorProblems = []errorProblem{
 	},
 	{
 		is: answer.ErrNoName, kind: NoName,
-		detail: "no operation bears this name",
+		detail: "no operation has this name",
 		help:   "give an AIR ID, a handle, a did:wba or NAMESPACE.VERB; /api/v1/search finds by words",
 	},
 	{
@@ -195,7 +195,7 @@ var errorProblems = []errorProblem{
 	{is: registry.ErrNothingToUpdate, kind: BadField, help: "name at least one member that changes"},
 	{
 		is: store.ErrConflict, kind: conflict,
-		detail: "the record was changed meanwhile",
+		detail: "the record was changed in the meantime",
 		help:   "read it again and repeat the change",
 	},
 	{

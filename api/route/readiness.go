@@ -68,7 +68,7 @@ type Readiness struct {
 	States  uint64 `json:"states,omitempty" doc:"the sequence that the states of hosts and the filter is: are based on"`
 	Changes uint64 `json:"changes,omitempty" doc:"the sequence up to which the feed of changes is complete; it can lag while the server is ready"`
 	Figures uint64 `json:"figures,omitempty" doc:"the sequence that the figures of the census are based on; they can lag while the server is ready"`
-	Store   uint64 `json:"store" doc:"the newest sequence of the store"`
+	Store   uint64 `json:"store" doc:"the newest sequence number of the store"`
 }
 
 // ObserveCursors compares the index's cursor with the head of the store.

@@ -35,7 +35,7 @@ var (
 type CoveredError struct{ Host, By string }
 
 func (e *CoveredError) Error() string {
-	return e.Host + " falls under the opt-out of " + e.By + " and all hosts below it"
+	return e.Host + " falls under the opt-out of " + e.By + " and its subdomains"
 }
 
 // Crawler keeps the blocks; [crawler.Crawler] implements it.

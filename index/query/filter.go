@@ -33,7 +33,7 @@ type Filter struct {
 
 // filters has a row for each key, in the order in which messages name them.
 var filters = []Filter{
-	{Key: "verb", Plural: "verbs", Field: VerbField, Doc: "the imperative word of the operation", Example: "BOOK",
+	{Key: "verb", Plural: "verbs", Field: VerbField, Doc: "the verb of the operation, in the imperative", Example: "BOOK",
 		Values: func(q *Query) *[]string { return &q.Verbs }, canonical: CanonicalVerb},
 	{Key: "ns", Plural: "namespaces", Field: NamespaceField, Doc: "the namespace that qualifies the verbs of the service, or its domain if it declares none", Example: "taxi",
 		Values: func(q *Query) *[]string { return &q.Namespaces }, canonical: CanonicalWord},

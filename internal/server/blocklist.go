@@ -28,7 +28,7 @@ func readBlockList(path string) ([]string, error) {
 	return entries, nil
 }
 
-// parseBlockList reads one host per line. "*.example.com" names a host and all hosts below it. A #
+// parseBlockList reads one host per line. "*.example.com" names a host and its subdomains. A #
 // begins a comment.
 func parseBlockList(r io.Reader) ([]string, error) {
 	// Read one byte more than the limit to detect a longer file: a truncated list would allow

@@ -52,7 +52,7 @@ func (c *checker) authType(parent *protocol.Node) string {
 	}
 	what := "auth.type is " + describeKind(n.Kind) + ", not a string"
 	if n.Kind == protocol.String {
-		what = "the auth.type " + protocol.Quote(n.Text) + " is not one of the four of the draft"
+		what = "the auth.type " + protocol.Quote(n.Text) + " is not one of the four types of the draft"
 	}
 	c.Add("AI502", n, what, english.DidYouMean(n.Str(), []string{"none", "apikey", "bearer", "oauth2"})+help)
 	return n.Str()

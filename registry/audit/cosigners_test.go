@@ -177,7 +177,7 @@ func TestLyingWitness(t *testing.T) {
 func TestRefusalOfAWitnessIsASentence(t *testing.T) {
 	witness := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusNotFound)
-		w.Write([]byte(`{"type":"/openapi.json#/x-problems/no-name","title":"Nothing bears this name","detail":"this witness does not know the log","help":"ask its operator"}`))
+		w.Write([]byte(`{"type":"/openapi.json#/x-problems/no-name","title":"Nothing has this name","detail":"this witness does not know the log","help":"ask its operator"}`))
 	}))
 	defer witness.Close()
 	dir := t.TempDir()

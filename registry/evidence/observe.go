@@ -66,11 +66,19 @@ func (e *Collector) observeInbox(ctx context.Context, a registry.Agent) registry
 	case err != nil:
 		o.Detail = protocol.ClipBytes(err.Error(), registry.MaxQuoted)
 	case s >= 500 || s >= 300 && s < 400 || s == http.StatusNotFound || s == http.StatusMethodNotAllowed || s == http.StatusGone:
-		o.Detail = fmt.Sprintf("it answered %d to an empty envelope", s)
+		o.Detail = fmt.Sprintf("it is no inbox: it answered an empty test message with %d", s)
 	default:
-		o.Holds, o.Detail = true, fmt.Sprintf("it answered %d to an empty envelope", s)
+		o.Holds, o.Detail = true, describeAnswer(s)
 	}
 	return o
+}
+
+// describeAnswer says what the answer of an inbox to an empty message shows.
+func describeAnswer(status int) string {
+	if status >= 400 {
+		return fmt.Sprintf("it answers: it refused an empty test message with %d, as it should", status)
+	}
+	return fmt.Sprintf("it answers: it took an empty test message with %d", status)
 }
 
 // observeRepository checks whether the page of the code repository names the agent.

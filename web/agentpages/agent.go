@@ -291,7 +291,7 @@ func (p *Pages) groupEvidence(d answer.AgentDetails) []evidenceGroup {
 		case registry.SignalDomain:
 			row.Link, row.Says = "#"+domainID(s.What), "requests and answers"
 		case registry.SignalAttestations:
-			row.Link, row.Says = "#attestations", "who attests it"
+			row.Link, row.Says = "#attestations", "who attests to it"
 		default:
 			row.Outside = frame.ExternalLinkOf(s.Source)
 			row.Link = entryLink(d, newestEntry(d, signalFields[s.Signal]))
@@ -302,9 +302,7 @@ func (p *Pages) groupEvidence(d answer.AgentDetails) []evidenceGroup {
 				row.Address = frame.ExternalLinkOf(s.What)
 			}
 		}
-		if row.Date.Exact == "" {
-			row.Says = cmp.Or(row.Says, "the source")
-		}
+		row.Says = cmp.Or(row.Says, "the source")
 		grade := s.Grade
 		if !s.Holds && grade != registry.Claimed {
 			grade = missing

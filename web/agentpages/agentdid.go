@@ -59,7 +59,7 @@ func (p *Pages) didChecks(d answer.AgentDetails) []didCheck {
 		case seen:
 			add("alsoKnownAs", other, "claim", "claimed: "+creator.Detail, "#evidence")
 		default:
-			add("alsoKnownAs", other, "claim", "claimed, not checked", "#evidence")
+			add("alsoKnownAs", other, "claim", "claimed: not checked", "#evidence")
 		}
 	}
 	current := doc.ID + did.KeyFragment
@@ -88,7 +88,7 @@ func (p *Pages) serviceChecks(d answer.AgentDetails) []didCheck {
 	var rows []didCheck
 	inbox, seen := signalOf(d, registry.SignalInbox)
 	for _, s := range d.DID.Service {
-		row := didCheck{Field: "service " + s.Type, Value: s.ServiceEndpoint, State: "claim", Word: "claimed, not checked", Link: entryLink(d, newestEntry(d, "service_endpoints"))}
+		row := didCheck{Field: "service " + s.Type, Value: s.ServiceEndpoint, State: "claim", Word: "claimed: not checked", Link: entryLink(d, newestEntry(d, "service_endpoints"))}
 		switch {
 		case s.Type == did.TypeTrustScore:
 			row.State, row.Word, row.Link = "good", "this registry's own endpoint; its answer is computed from claims", "#trust"

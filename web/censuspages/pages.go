@@ -9,6 +9,7 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"gazetteer/api/answer"
@@ -88,6 +89,7 @@ type tableView struct {
 	SVG                     template.HTML
 	Columns                 []string
 	OverTime                bool // a row for each date, a column for each value
+	ByDomains               bool // the rows are in the order of the number of domains
 	Rows                    []tableRow
 	All                     int // the number of rows, also of those that are not shown
 	JSON                    string
@@ -162,12 +164,16 @@ func (p *Pages) newCensusView(s *census.Stats) censusView {
 			continue
 		}
 		t = t.OnPage()
-		view := tableView{Name: t.Name, Title: t.Title, Definition: strings.ReplaceAll(t.Definition, "`", ""), Columns: t.Columns, OverTime: t.Columns[0] == "date"}
+		view := tableView{Name: t.Name, Title: t.Title, Definition: strings.ReplaceAll(t.Definition, "`", ""), Columns: slices.Clone(t.Columns), OverTime: t.Columns[0] == "date"}
 		if view.OverTime && len(t.Rows) < 2 {
 			continue // one date shows no development
 		}
+		family, _ := census.FamilyOf(t.Name)
+		view.ByDomains = family.Strangers && !family.Fixed && len(t.Rows) > 1
 		words := DescribeTable(t)
-		view.Columns = words.Columns
+		for i, c := range words.Columns {
+			view.Columns[i] = titleColumn(c)
+		}
 		if words.Chart != nil {
 			view.SVG = words.Chart.SVG()
 		}
@@ -181,6 +187,9 @@ func (p *Pages) newCensusView(s *census.Stats) censusView {
 			}
 			row := rowView(t, t.Rows[i])
 			row.Label = words.Rows[i].Cells[0]
+			for n, text := range words.Rows[i].Cells[1:] {
+				row.Cells[n].Text = text
+			}
 			view.Rows = append(view.Rows, row)
 		}
 		rows := t.Rows

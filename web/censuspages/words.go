@@ -1,6 +1,7 @@
 package censuspages
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,7 +23,7 @@ var censusStates = map[string]struct{ yes, no string }{
 	"well-formed": {"Readable", "Not readable"},
 	"conformant":  {"Conforms to its draft", "Does not conform to its draft"},
 	"consistent":  {"Documents agree", "Documents disagree"},
-	"answers":     {"Answers", "Does not answer"},
+	"answers":     {"Serves its documents", "Does not serve its documents"},
 }
 
 // stateClauses say how many hosts are in a state, after the number.
@@ -45,7 +46,7 @@ var censusWords = map[string]string{
 	"class:unreadable":         "Unreadable",
 	"class:failing":            "Failing",
 	"class:nothing":            "Publishing nothing",
-	"class:silent":             "Not answering",
+	"class:silent":             "No answer at all",
 	"class:unvisited":          "Not visited yet",
 	"class:unknown":            "Unknown",
 	"alias-only:yes":           "Only at /ai",
@@ -159,6 +160,23 @@ var describedFamilies = map[string]string{
 	"language": "language",
 }
 
+// titleColumn begins the heading of a column with a capital letter. robots.txt is the name of a file.
+func titleColumn(name string) string {
+	if strings.HasSuffix(name, ".txt") {
+		return name
+	}
+	return strings.ToUpper(name[:1]) + name[1:]
+}
+
+// percentOf writes a share between 0 and 1 in percent.
+func percentOf(share string) string {
+	f, err := strconv.ParseFloat(share, 64)
+	if err != nil {
+		return share
+	}
+	return strconv.FormatFloat(100*f, 'f', 1, 64) + " %"
+}
+
 // maxRuleTitle is the number of characters of a rule in a table and its drawing.
 const maxRuleTitle = 96
 
@@ -182,11 +200,15 @@ func DescribeTable(t census.Table) census.Table {
 	if t.Name == "alias-only" { // whose values have words that name the address
 		words.Columns = append([]string{"address"}, t.Columns[1:]...)
 	}
+	share := slices.Index(t.Columns, "share")
 	words.Rows = make([]census.Row, len(t.Rows))
 	var bars []plot.Bar
 	for i, row := range t.Rows {
 		label := describeFigure(family, row.Cells[0])
 		words.Rows[i] = census.Row{Cells: append([]string{label}, row.Cells[1:]...), Feature: row.Feature}
+		if share > 0 {
+			words.Rows[i].Cells[share] = percentOf(row.Cells[share])
+		}
 		if f, _ := census.FamilyOf(family); f.Ranges && i > 0 { // an axis of ranges has no gaps
 			bars = append(bars, missingBars(family, t.Rows[i-1].Cells[0], row.Cells[0])...)
 		}

@@ -87,7 +87,7 @@ func (p *Pages) Contact() frame.ExternalLink {
 
 // botInfoPage is the page that the User-Agent names.
 func (p *Pages) botInfoPage(c *gin.Context) (frame.WebPage, error) {
-	return p.botPage(http.StatusOK, ownerRequestView{Host: c.Query("host"), Request: "opt-out"}), nil
+	return p.botPage(http.StatusOK, ownerRequestView{Host: c.Query("host")}), nil
 }
 
 // botPage is the page with the result of a request of an owner.

@@ -55,7 +55,7 @@ func (p *Pages) submitOwnerRequest(c *gin.Context) (frame.WebPage, error) {
 		v.Done = s.Host + " will be visited again when its turn comes."
 		return p.botPage(http.StatusOK, v), nil
 	case v.Request != string(owner.OptOut) && v.Request != string(owner.OptIn):
-		v.Request, v.Trouble, v.Help = "opt-out", "The request does not say what to do.", "Choose one of the three."
+		v.Request, v.Trouble, v.Help = "", "The request does not say what to do.", "Choose one of the actions."
 		return p.botPage(http.StatusBadRequest, v), nil
 	}
 	a, err := p.answers.HandleOwnerRequest(r.Context(), owner.RequestKind(v.Request), v.Host, v.Subdomains, frame.ClientOf(c), nil)
@@ -71,7 +71,7 @@ func (v *ownerRequestView) showAnswer(a owner.RequestResult) {
 	v.Host = a.Host
 	what := a.Host
 	if a.Subdomains {
-		what += " and all hosts below it"
+		what += " and its subdomains"
 	}
 	switch {
 	case !a.Done:

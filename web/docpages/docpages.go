@@ -405,7 +405,7 @@ var mcpTools = []mcpTool{
 	{"resolve_name", "resolve an AIR ID, a handle, a DID or NAMESPACE.VERB"},
 	{"validate_document", "check an AI Discovery or AGIS document"},
 	{"export_tools", "write operations as MCP tools, functions or curl lines"},
-	{"list_changes", "list new and removed documents, and changes of agents"},
+	{"list_changes", "list new and removed documents, and changes to agents"},
 }
 
 // mcpPage returns the page for people. An MCP client that opens an event stream at the same address

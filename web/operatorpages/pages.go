@@ -19,6 +19,7 @@ import (
 	"gazetteer/api/route"
 	"gazetteer/registry"
 	"gazetteer/registry/admission"
+	"gazetteer/relay"
 	"gazetteer/toolhost"
 	"gazetteer/web/frame"
 )
@@ -68,7 +69,7 @@ func (p *Pages) listPages() []row {
 	return []row{
 		{"", "Overview", "", p.showOverview, nil},
 		{"contracts", "Contracts", "tools that clients may call through the tool host, changes by owners, and connected runtimes", p.contractsPage, p.submitContract},
-		{"relay", "Relay", "received, refused and waiting mail", p.relayPage, nil},
+		{"relay", "Relay", "received, refused and waiting messages", p.relayPage, nil},
 	}
 }
 
@@ -197,9 +198,10 @@ type relayView struct {
 	Reasons                                          []refusals
 }
 
-// refusals is the number of pushes refused for one reason.
+// refusals is the number of messages refused for one reason.
 type refusals struct {
 	Reason string
+	Text   string // what the reason means
 	Count  string
 	number uint64
 }
@@ -216,7 +218,7 @@ func (p *Pages) relayPage(*gin.Context) (frame.WebPage, error) {
 		}
 		total := uint64(0)
 		for reason, n := range s.Refused {
-			v.Reasons = append(v.Reasons, refusals{reason, count(n), n})
+			v.Reasons = append(v.Reasons, refusals{reason, frame.AsSentence(relay.DescribeRefusal(reason)), count(n), n})
 			total += n
 		}
 		v.Refused = count(total)

@@ -110,7 +110,7 @@ func (a *verbs) sendOwnerRequest(c *cobra.Command, server *cli.Client, keys *age
 func describeOwnerResult(answer owner.RequestResult) string {
 	scope := answer.Host
 	if answer.Subdomains {
-		scope += " and all hosts below it"
+		scope += " and its subdomains"
 	}
 	if answer.Request == owner.OptIn {
 		return scope + ": visits are allowed again; proved by " + answer.Proof

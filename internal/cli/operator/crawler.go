@@ -49,7 +49,7 @@ func (a *verbs) blockCommand() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().BoolVar(&subdomains, "subdomains", false, "also all hosts below it")
+	c.Flags().BoolVar(&subdomains, "subdomains", false, "also its subdomains")
 	c.Flags().StringVar(&why, "why", "", "the reason, which the list of blocked hosts shows")
 	return c
 }
