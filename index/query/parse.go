@@ -158,7 +158,7 @@ func (p *parser) parseItem() error {
 func (p *parser) parseFilter(start int, key string, f Filter, sign string) error {
 	p.advance(utf8.RuneCountInString(key) + 1)
 	if len(p.rest) == 0 || unicode.IsSpace(p.rest[0]) {
-		return p.errorAt(p.at, fmt.Sprintf("the filter %s has no value", key), "write the value directly after the colon, as in verb:BOOK")
+		return p.errorAt(p.at, fmt.Sprintf("the filter %s: has no value", key), "write the value directly after the colon, as in verb:BOOK")
 	}
 	var wrong error
 	at := p.at
