@@ -58,7 +58,11 @@ func (h *Host) Change(ctx context.Context, name string) (*Change, error) {
 	change.Digest, change.reason = current.Digest, reasonAgainstDocument(current)
 	operation := findOperation(current, c.Pin)
 	if operation != nil {
-		next, err := h.contractOf(h.readSource(ctx, *current), *operation, c.Name, nil)
+		documents, err := h.documentsOf(ctx, c.Pin.Host)
+		if err != nil {
+			return nil, err
+		}
+		next, err := h.contractOf(h.readSource(ctx, *current, pairTwins(documents)), *operation, c.Name, nil)
 		if err != nil {
 			return nil, err
 		}

@@ -11,6 +11,7 @@ import (
 
 	"gazetteer/call"
 	"gazetteer/document"
+	"gazetteer/index/entry"
 	"gazetteer/protocol/aidiscovery"
 	"gazetteer/protocol/altar"
 	"gazetteer/store"
@@ -44,7 +45,8 @@ func (h *Host) documentsOf(ctx context.Context, host string) ([]document.Documen
 
 // Propose makes contracts of the operations that a host publishes, or of one of them, and stores those
 // that are new as proposals. Operations that cannot be called over HTTPS are skipped, with the reason,
-// and so are those of documents that are not valid (AI Discovery §4.1, AGIS §11).
+// and so are those of documents that are not valid (AI Discovery §4.1, AGIS §11). An operation that two
+// documents describe becomes one contract, with its call over HTTP.
 func (h *Host) Propose(ctx context.Context, host, operation string) (proposed []Contract, skipped map[string]string, err error) {
 	if err := h.checkOwner(ctx, host); err != nil {
 		return nil, nil, err
@@ -55,24 +57,21 @@ func (h *Host) Propose(ctx context.Context, host, operation string) (proposed []
 	}
 	skipped = map[string]string{}
 	detailed := slices.ContainsFunc(documents, func(d document.Document) bool { return d.Kind.HasSchemas() })
+	twins := pairTwins(documents)
+	if twin, ok := twins.over[operation]; ok {
+		operation = twin.ID
+	}
 	for _, d := range documents {
 		if d.Kind.IsSummary() && detailed {
 			continue // it names the operations of the full document, without their calls
 		}
-		from := h.readSource(ctx, d)
+		from := h.readSource(ctx, d, twins)
 		for _, o := range d.Operations {
 			if operation != "" && o.ID != operation {
 				continue
 			}
-			if reason := cmp.Or(reasonAgainst(o, d.Service), reasonAgainstDocument(&d)); reason != "" {
+			if reason := h.reasonToSkip(&d, &o, twins); reason != "" {
 				skipped[o.ID] = reason
-				continue
-			}
-			if c := h.findPinned(d.Host, &o); c != nil {
-				skipped[o.ID] = "it has the contract " + c.Name + " already"
-				if c.Pin.Operation != o.ID {
-					skipped[o.ID] = "it has the same call as the contract " + c.Name + ", of which it is a change"
-				}
 				continue
 			}
 			c, err := h.contractOf(from, o, "", proposed)
@@ -88,6 +87,52 @@ func (h *Host) Propose(ctx context.Context, host, operation string) (proposed []
 		return nil, nil, fmt.Errorf("%w: %s publishes no such operation that was crawled", ErrNoProposal, host)
 	}
 	return proposed, skipped, h.putContracts(ctx, proposed)
+}
+
+// reasonToSkip says why no contract of an operation is proposed, "" when one is.
+func (h *Host) reasonToSkip(d *document.Document, o *document.Operation, twins twins) string {
+	if reason := cmp.Or(reasonAgainst(*o, d.Service), reasonAgainstDocument(d)); reason != "" {
+		return reason
+	}
+	if c := h.findPinned(d.Host, o); c != nil {
+		if c.Pin.Operation != o.ID {
+			return "it has the same call as the contract " + c.Name + ", of which it is a change"
+		}
+		return "it has the contract " + c.Name + " already"
+	}
+	if twin, ok := twins.over[o.ID]; ok && d.Kind == twins.kind {
+		return "the contract of " + twin.ID + " calls the same operation over HTTP"
+	}
+	if twin, ok := twins.of[o.ID]; ok && d.Kind != twins.kind {
+		if c := h.findPinned(d.Host, &twin); c != nil && c.State != Revoked {
+			return "the contract " + c.Name + " calls the same operation; revoke it first if you prefer the call over HTTP"
+		}
+	}
+	return ""
+}
+
+// twins are the operations that two valid documents of a host describe, where the document that yields
+// in a search ([entry.FindTwins]) says how to call them over HTTPS.
+type twins struct {
+	kind document.Kind                 // of the document that remains in a search
+	over map[string]document.Operation // by the id in that document, the twin that is called over HTTPS
+	of   map[string]document.Operation // by the id of that twin, the operation that remains
+}
+
+func pairTwins(documents []document.Document) twins {
+	yields, remains, pairs := entry.FindTwins(documents)
+	t := twins{over: map[string]document.Operation{}, of: map[string]document.Operation{}}
+	if len(pairs) == 0 || reasonAgainstDocument(yields) != "" || reasonAgainstDocument(remains) != "" {
+		return t
+	}
+	t.kind = remains.Kind
+	for y, r := range pairs {
+		one, other := yields.Operations[y], remains.Operations[r]
+		if one.Call.Protocol == "http" && reasonAgainst(one, yields.Service) == "" {
+			t.over[other.ID], t.of[one.ID] = one, other
+		}
+	}
+	return t
 }
 
 // reasonAgainstDocument says why no operation of a document can be a contract, "" when it can.
@@ -144,13 +189,14 @@ type source struct {
 	document.Document
 	schemas           map[string]json.RawMessage // of inputs, by the pointer of the operation
 	requestsPerMinute int
+	twins             twins
 }
 
 // readSource reads what the text of a document says beyond its operations. When the text has been
 // dropped, the parameters of the operations stand alone and the limits of the service itself still
 // hold.
-func (h *Host) readSource(ctx context.Context, d document.Document) source {
-	from := source{Document: d}
+func (h *Host) readSource(ctx context.Context, d document.Document, twins twins) source {
+	from := source{Document: d, twins: twins}
 	text, err := h.o.Store.Get(ctx, store.BlobKey(d.Digest))
 	if err != nil {
 		return from
@@ -168,7 +214,8 @@ func (h *Host) readSource(ctx context.Context, d document.Document) source {
 }
 
 // contractOf makes the contract of an operation. name "" finds one that is free. The JSON Schema of the
-// document is kept beside the parameters.
+// document is kept beside the parameters. An operation that declares no effect has that of its twin,
+// unless its own words say that it ends something.
 func (h *Host) contractOf(from source, o document.Operation, name string, taken []Contract) (Contract, error) {
 	tool := call.Tools([]call.ToolSource{{ID: o.ID, Host: from.Host, Service: from.Service, Operation: o, Input: from.schemas[o.Pointer]}})[0]
 	if name == "" {
@@ -180,6 +227,8 @@ func (h *Host) contractOf(from source, o document.Operation, name string, taken 
 	}
 	if o.Effect != document.EffectUnknown {
 		made.Effect = string(o.Effect)
+	} else if twin, ok := from.twins.of[o.ID]; ok && from.Kind != from.twins.kind && twin.Effect != document.EffectUnknown && !isIrreversible(&made) {
+		made.Effect = string(twin.Effect)
 	}
 	note := tool.InputNote
 	if from.Kind.HasSchemas() && from.schemas[o.Pointer] == nil {

@@ -12,6 +12,7 @@ import (
 	"gazetteer/api/answer"
 	"gazetteer/document"
 	"gazetteer/fetch"
+	"gazetteer/index/entry"
 	"gazetteer/index/query"
 	"gazetteer/lint"
 	"gazetteer/protocol"
@@ -286,7 +287,7 @@ func operationsOf(s answer.Service) []listedOperation {
 	for i, d := range s.Documents {
 		documents[i] = d.Document
 	}
-	yields, remains, twins := answer.FindTwins(documents)
+	yields, remains, twins := entry.FindTwins(documents)
 	var all []listedOperation
 	also := make(map[int]*listedOperation) // by the place of the operation that remains
 	first := 0                             // the place of the first of those in all

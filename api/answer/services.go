@@ -13,6 +13,7 @@ import (
 	"gazetteer/crawler"
 	"gazetteer/document"
 	"gazetteer/fetch"
+	"gazetteer/index/entry"
 	"gazetteer/protocol"
 	"gazetteer/store"
 )
@@ -377,7 +378,7 @@ func summarizeService(host string, documents []document.Document) ServiceSummary
 	var worst protocol.Severity
 	found := false
 	full := slices.ContainsFunc(documents, func(d document.Document) bool { return HasOperations(d) })
-	_, _, twins := FindTwins(documents)
+	_, _, twins := entry.FindTwins(documents)
 	s.Operations = -len(twins)
 	for _, d := range sorted {
 		s.Kinds = append(s.Kinds, d.Kind)

@@ -52,7 +52,7 @@ func (a *Answers) readValidDocuments(ctx context.Context, host string, kinds ...
 
 // findHTTPTwin returns the twin of the operation with this id, if it is called over HTTP.
 func findHTTPTwin(documents []document.Document, id string) (document.Operation, document.Service, bool) {
-	yields, remains, twins := FindTwins(documents)
+	yields, remains, twins := entry.FindTwins(documents)
 	for y, r := range twins {
 		if remains.Operations[r].ID == id && yields.Operations[y].Call.Protocol == "http" {
 			return yields.Operations[y], yields.Service, true
@@ -67,32 +67,4 @@ func withTwin(offer call.ToolSource, twin document.Operation, service document.S
 	service.Name = offer.Service.Name
 	yields, _ := entry.TwinKinds()
 	return call.ToolSource{ID: operationID(offer.Host, yields, twin.ID), Host: offer.Host, Service: service, Operation: twin, Ends: offer.Ends || index.EffectOf(&twin).Destructive}
-}
-
-// FindTwins pairs the operations that two documents of a host describe, by the same rule as a
-// search: the map leads from the place of an operation in the one document to the place in the
-// other, which remains. The map is nil if the host does not publish both formats.
-func FindTwins(documents []document.Document) (yields, remains *document.Document, twins map[int]int) {
-	yieldingKind, remainingKind := entry.TwinKinds()
-	for i := range documents {
-		switch documents[i].Kind {
-		case yieldingKind:
-			yields = &documents[i]
-		case remainingKind:
-			remains = &documents[i]
-		}
-	}
-	if yields == nil || remains == nil {
-		return nil, nil, nil
-	}
-	return yields, remains, entry.PairTwins(twinKeys(yields), twinKeys(remains))
-}
-
-// twinKeys returns the keys of the operations of a document, in its order.
-func twinKeys(d *document.Document) []entry.TwinKeys {
-	keys := make([]entry.TwinKeys, len(d.Operations))
-	for i := range d.Operations {
-		keys[i] = entry.TwinKeysOf(&d.Operations[i])
-	}
-	return keys
 }

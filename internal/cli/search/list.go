@@ -18,6 +18,7 @@ import (
 	"gazetteer/api/answer"
 	"gazetteer/document"
 	"gazetteer/index"
+	"gazetteer/index/entry"
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
 	"gazetteer/internal/nearest"
@@ -324,7 +325,7 @@ func listOperations(views []answer.DocumentView) []row {
 	for i, v := range views {
 		documents[i] = v.Document
 	}
-	yields, _, twins := answer.FindTwins(documents)
+	yields, _, twins := entry.FindTwins(documents)
 	var rows []row
 	for i, d := range documents {
 		for n, o := range d.Operations {

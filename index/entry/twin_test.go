@@ -1,11 +1,11 @@
-package answer_test
+package entry_test
 
 import (
 	"maps"
 	"testing"
 
-	"gazetteer/api/answer"
 	"gazetteer/document"
+	"gazetteer/index/entry"
 )
 
 // TestTwinsOfTheSameWords checks that operations that are described in the same words are paired
@@ -32,7 +32,7 @@ func TestTwinsOfTheSameWords(t *testing.T) {
 		"more in the other document":  {[]document.Operation{call("/b"), call("/m"), call("/x")}, map[int]int{0: 1, 1: 2}},
 		"fewer in the other document": {[]document.Operation{call("/messages/schedule/{id}")}, map[int]int{0: 2}},
 	} {
-		if _, _, twins := answer.FindTwins([]document.Document{of(document.AI, test.ai...), agis}); !maps.Equal(twins, test.want) {
+		if _, _, twins := entry.FindTwins([]document.Document{of(document.AI, test.ai...), agis}); !maps.Equal(twins, test.want) {
 			t.Errorf("%s: %v, want %v", name, twins, test.want)
 		}
 	}
@@ -73,7 +73,7 @@ func TestTwinsOfTheSameCall(t *testing.T) {
 			{Kind: document.AI, Host: "pets.example", Operations: test.ai},
 			{Kind: document.AGIS, Host: "pets.example", Operations: remains},
 		}
-		if _, _, twins := answer.FindTwins(documents); !maps.Equal(twins, test.want) {
+		if _, _, twins := entry.FindTwins(documents); !maps.Equal(twins, test.want) {
 			t.Errorf("%s: %v, want %v", name, twins, test.want)
 		}
 	}
