@@ -214,9 +214,8 @@ func parseText(format document.Format, text []byte, o document.ParseOptions) (do
 		return p, err
 	}
 	body, marked := protocol.TrimBOM(text)
-	standard, faults := repair.StandardJSON(body)
-	again, errAgain := format.Parse(standard, o)
-	if len(faults) == 0 || errAgain != nil {
+	again, faults := parseNearJSON(format, body, o)
+	if len(faults) == 0 {
 		return p, err
 	}
 	findings := repair.SyntaxFindings(body, p.Findings[at], faults)
@@ -225,6 +224,40 @@ func parseText(format document.Format, text []byte, o document.ParseOptions) (do
 	}
 	again.Findings = append(findings, again.Findings...)
 	return again, err
+}
+
+// parseNearJSON reads a JSON text without its trailing commas, comments and single quotes, and returns
+// these faults. There are none if the text cannot be read without them either.
+func parseNearJSON(format document.Format, text []byte, o document.ParseOptions) (document.Parsed, []repair.SyntaxFault) {
+	standard, faults := repair.StandardJSON(text)
+	if len(faults) == 0 {
+		return document.Parsed{}, nil
+	}
+	p, err := format.Parse(standard, o)
+	if err != nil {
+		return document.Parsed{}, nil
+	}
+	return p, faults
+}
+
+// NearJSON returns the text of a document that is JSON except for trailing commas, comments and single
+// quotes as JSON, and the first of these faults with its line. The fault is "" for any other text, which
+// is returned unchanged.
+func NearJSON(kind document.Kind, text []byte) (standard []byte, fault string) {
+	format, known := document.FormatOf(kind)
+	if !known || format.Syntax != document.JSON {
+		return text, ""
+	}
+	if _, err := format.Parse(text, document.ParseOptions{}); err == nil {
+		return text, ""
+	}
+	body, _ := protocol.TrimBOM(text)
+	_, faults := parseNearJSON(format, body, document.ParseOptions{})
+	if len(faults) == 0 {
+		return text, ""
+	}
+	standard, _ = repair.StandardJSON(body)
+	return standard, fmt.Sprintf("%s in line %d", faults[0].Name, 1+bytes.Count(body[:faults[0].Offset], []byte("\n")))
 }
 
 func (c *checkedInput) addFindings(findings []protocol.Finding, err error) {

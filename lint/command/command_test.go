@@ -388,7 +388,7 @@ func TestUnreadableInput(t *testing.T) {
 	}{
 		{[]string{"convert", "--to", "mcp", "comma.json"}, "comma.json: line 1, column 264: this is not JSON: there is a comma before the closing bracket\nto repair it: gazlint validate --fix comma.json\n"},
 		{[]string{"convert", "--to", "mcp", "comment.json"}, "comment.json: line 1, column 3: this is not JSON: JSON has no comments\nto repair it: gazlint validate --fix comment.json\n"},
-		{[]string{"diff", "ai.json", "comma.json"}, "comma.json: line 1, column 264: this is not JSON: there is a comma before the closing bracket\nto repair it: gazlint validate --fix comma.json\n"},
+		{[]string{"diff", "ai.json", "comma.json"}, "comma.json: this is not JSON: a trailing comma in line 1; the rest is compared\nto repair it: gazlint validate --fix comma.json\n"},
 		{[]string{"validate", "--write-baseline", "known.json", "ai.json"}, "known.json has 0 findings; --baseline known.json hides them\n"},
 		{[]string{"convert", "--to", "mcp", "merged.agis"}, "merged.agis: line 2, column 5: a merge key (<<) may not be used\n"},
 		{[]string{"convert", "--from", "openapi", "--to", "agis", "ai.json"}, "ai.json: this is an AI Discovery document; convert it from ai\n"},

@@ -82,10 +82,22 @@ func (d *diffRun) runDiff(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	var notJSON []string
+	for i, side := range []*diff.Input{&a, &b} {
+		standard, fault := lint.NearJSON(side.Kind, side.Bytes)
+		if fault == "" {
+			continue
+		}
+		d.printError("%s: this is not JSON: %s; the rest is compared%s", args[i], fault, d.repairHint(args[i], side.Kind, side.Bytes))
+		side.Bytes, notJSON = standard, append(notJSON, "ab"[i:i+1])
+	}
 	result, err := diff.Compare(shareAddress(a, b))
 	if err != nil {
 		return d.comparisonError(args, []diff.Input{a, b}, err)
 	}
+	result.Invalid = append(result.Invalid, notJSON...)
+	slices.Sort(result.Invalid)
+	result.Invalid = slices.Compact(result.Invalid)
 	if err := d.write(args, result); err != nil {
 		return err
 	}

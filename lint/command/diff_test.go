@@ -33,6 +33,8 @@ func TestDiffExitCodes(t *testing.T) {
 	param := writeDocument(t, "param.json", strings.Replace(oldDocument, `-- name"}`, `-- name","shop":"string, required"}`, 1))
 	host := writeDocument(t, "host.json", strings.Replace(oldDocument, `"/tea"`, `"https://evil.example/tea"`, 1))
 	broken := writeDocument(t, "broken.json", "{")
+	comma := writeDocument(t, "comma.json", strings.Replace(oldDocument, `-- name"}`, `-- name", }`, 1))
+	commaParam := writeDocument(t, "comma.json", strings.Replace(oldDocument, `-- name"}`, `-- name", // words`+"\n"+`"shop":"string, required",}`, 1))
 	other := writeDocument(t, "other.yaml", "openapi: 3.1.0\ninfo: {title: T, version: '1'}\npaths: {}\n")
 	agis := writeDocument(t, "agis.yaml", "agis: '1.0'\nservice: S\nagtp: agtp://s.example\nendpoints: []\nvocabulary: {declared_verbs: []}\n")
 	for _, c := range []struct {
@@ -58,6 +60,11 @@ func TestDiffExitCodes(t *testing.T) {
 		{[]string{a, a + ".gone"}, 3, "no such file"},
 		{[]string{a, broken}, 3, "broken.json"},
 		{[]string{a, other}, 3, "OpenAPI"},
+		{[]string{a, comma}, 0, "no change that callers notice"},
+		{[]string{a, comma}, 0, "comma.json: this is not JSON: a trailing comma in line 1; the rest is compared"},
+		{[]string{comma, a}, 0, "comma.json breaks rules of its draft"},
+		{[]string{a, commaParam}, 1, "parameter-required-added"},
+		{[]string{"--format", "json", a, commaParam}, 1, "\"invalid\": [\n    \"b\"\n  ]"},
 		{[]string{a, agis}, 3, "different formats cannot be compared\nconvert one of them first: gazlint convert --to agis " + a},
 		{[]string{agis, a}, 3, "convert --to agis " + a},
 	} {

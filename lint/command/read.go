@@ -40,13 +40,18 @@ func explainUnreadable(err error) string {
 // unreadableError returns the error for a text that is not a document of its kind. It names the
 // command that repairs the file, if there is a repair.
 func (w Environment) unreadableError(name string, kind document.Kind, text []byte, err error) error {
-	hint := ""
-	if _, repaired, fixErr := repair.Fix(kind, text); fixErr == nil && len(repaired) > 0 {
-		if info, statErr := os.Stat(name); statErr == nil && info.Mode().IsRegular() {
-			hint = fmt.Sprintf("\nto repair it: %s validate --fix %s", w.Program, name)
-		}
+	return inputErrorf("%s: %s%s", name, explainUnreadable(err), w.repairHint(name, kind, text))
+}
+
+// repairHint returns a line with the command that repairs a file, "" if there is none.
+func (w Environment) repairHint(name string, kind document.Kind, text []byte) string {
+	if _, repaired, err := repair.Fix(kind, text); err != nil || len(repaired) == 0 {
+		return ""
 	}
-	return inputErrorf("%s: %s%s", name, explainUnreadable(err), hint)
+	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	return fmt.Sprintf("\nto repair it: %s validate --fix %s", w.Program, name)
 }
 
 // readFile reads a file of bounded size.

@@ -1,5 +1,11 @@
 package a2a
 
+import (
+	"slices"
+
+	"golang.org/x/text/currency"
+)
+
 // minorDigits has the number of decimals of the currencies of ISO 4217 that do not have two.
 var minorDigits = map[string]int{
 	"BIF": 0, "CLP": 0, "DJF": 0, "GNF": 0, "ISK": 0, "JPY": 0, "KMF": 0, "KRW": 0, "PYG": 0, "RWF": 0, "UGX": 0,
@@ -15,4 +21,24 @@ func MinorDigits(currency string) int {
 		return digits
 	}
 	return 2
+}
+
+// newCurrencies are codes of ISO 4217 that golang.org/x/text does not have yet.
+var newCurrencies = []string{"SLE", "UYW", "VED", "XAD", "XCG", "ZWG"}
+
+// IsKnownCurrency reports whether a code is one of ISO 4217, as §4.3.1 requires. Codes that were withdrawn
+// are known, too. It cannot know codes that are newer than the program.
+func IsKnownCurrency(code string) bool {
+	_, err := currency.ParseISO(code)
+	return err == nil || slices.Contains(newCurrencies, code)
+}
+
+// Currencies returns the codes of the currencies that are legal tender somewhere today, in order.
+func Currencies() []string {
+	codes := slices.Clone(newCurrencies)
+	for each := currency.Query(); each.Next(); {
+		codes = append(codes, each.Unit().String())
+	}
+	slices.Sort(codes)
+	return slices.Compact(codes)
 }

@@ -101,6 +101,7 @@ func (v *verbs) pullMail(ctx context.Context, server *cli.Client, f *inboxFlags)
 	if err := me.box.OpenClosed(ctx, puller.Senders, me.keys); err != nil {
 		return explainMailbox(err)
 	}
+	names := newSenderNames(server)
 	printed, deadline := 0, time.Now().Add(f.wait)
 	var reported []string // the envelopes that stay at the relay
 	empty := 0            // pages in a row without new mail
@@ -111,7 +112,7 @@ func (v *verbs) pullMail(ctx context.Context, server *cli.Client, f *inboxFlags)
 			fmt.Fprintln(v.Err, note) // a relay that does not answer at all says enough
 			note = ""
 		}
-		if n, printErr := v.printNew(context.WithoutCancel(ctx), me, f); printErr != nil {
+		if n, printErr := v.printNew(context.WithoutCancel(ctx), me, names, f); printErr != nil {
 			return printErr
 		} else {
 			printed += n
@@ -301,7 +302,7 @@ func (v *verbs) explainInbox(in inbox, err error) error {
 
 // printNew prints and saves the unread messages in the mailbox, oldest first, and marks them as
 // read.
-func (v *verbs) printNew(ctx context.Context, me self, f *inboxFlags) (int, error) {
+func (v *verbs) printNew(ctx context.Context, me self, names *senderNames, f *inboxFlags) (int, error) {
 	unread, err := me.box.Messages(ctx, mailbox.MessageFilter{Unread: true})
 	if err != nil {
 		return 0, explainMailbox(err)
@@ -310,7 +311,7 @@ func (v *verbs) printNew(ctx context.Context, me self, f *inboxFlags) (int, erro
 		if err := v.saveEnvelope(f.save, m); err != nil {
 			return 0, err
 		}
-		if err := v.printMessage(m); err != nil {
+		if err := v.printMessage(m, names.nameOf(ctx, m)); err != nil {
 			return 0, err
 		}
 	}
@@ -371,8 +372,8 @@ func fileName(id string) string {
 	return string(safe)
 }
 
-// printMessage prints one message with all its details.
-func (v *verbs) printMessage(m mailbox.Message) error {
+// printMessage prints one message with all its details, and the name of its sender if it is known.
+func (v *verbs) printMessage(m mailbox.Message, sender string) error {
 	if v.JSON {
 		text, err := m.JSON()
 		if err != nil {
@@ -387,6 +388,7 @@ func (v *verbs) printMessage(m mailbox.Message) error {
 		v.PrintField("inbox", m.Inbox)
 	} else {
 		v.PrintField("from", m.From+describeSender(m))
+		v.PrintField("named", sender)
 	}
 	v.PrintField("thread", m.ThreadID)
 	v.PrintField("sent", m.Timestamp.UTC().Format(time.RFC3339))
@@ -412,14 +414,21 @@ func (v *verbs) printMessage(m mailbox.Message) error {
 
 // describeSender says whether the sender's identity is verified.
 func describeSender(m mailbox.Message) string {
-	if m.Refused == nil {
+	if isVerified(m) {
 		return " (verified)"
+	}
+	return " (NOT verified)"
+}
+
+func isVerified(m mailbox.Message) bool {
+	if m.Refused == nil {
+		return true
 	}
 	switch m.Refused.Rule {
 	case a2a.RuleSignature, a2a.RuleSignatureText, a2a.RuleSender, a2a.RuleSenderKey:
-		return " (NOT verified)"
+		return false
 	}
-	return " (verified)"
+	return true
 }
 
 func (v *verbs) describeDelivery(m mailbox.Message) string {
@@ -478,7 +487,11 @@ func (v *verbs) printBody(body a2a.Body) {
 }
 
 func (v *verbs) printTerms(price a2a.Money, expires time.Time) {
-	v.PrintField("price", formatPrice(price))
+	text := formatPrice(price)
+	if !a2a.IsKnownCurrency(price.Currency) {
+		text += " (no known currency of ISO 4217)"
+	}
+	v.PrintField("price", text)
 	v.PrintField("until", expires.UTC().Format(time.RFC3339))
 }
 

@@ -243,7 +243,7 @@ func (v *verbs) readMessage(ctx context.Context, id string, raw bool, save strin
 		}
 		_, err = v.Out.Write(append(m.Envelope, '\n'))
 	} else {
-		err = v.printMessage(m)
+		err = v.printMessage(m, "")
 	}
 	if err != nil {
 		return err
@@ -382,7 +382,7 @@ func (v *verbs) addEnvelope(ctx context.Context, server *cli.Client, name string
 	if err != nil {
 		return explainMailbox(err)
 	}
-	if err := v.printMessage(m); err != nil {
+	if err := v.printMessage(m, ""); err != nil {
 		return err
 	}
 	return explainMailbox(me.box.MarkRead(ctx, m))

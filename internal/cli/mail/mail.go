@@ -16,6 +16,7 @@ import (
 	"gazetteer/internal/cli"
 	"gazetteer/internal/cli/agent"
 	"gazetteer/internal/exit"
+	"gazetteer/internal/nearest"
 	"gazetteer/lint/format"
 	"gazetteer/mailbox"
 	"gazetteer/protocol/a2a"
@@ -95,7 +96,8 @@ func explainMailbox(err error) error {
 
 // parsePrice reads "12.50 EUR" or "12.50EUR", with at most the decimals that the currency has.
 func parsePrice(text string) (a2a.Money, error) {
-	bad := exit.Usagef("price %q: want an amount and the three letters of a currency (ISO 4217), such as 12.50EUR", text)
+	const want = "want an amount and the three letters of a currency (ISO 4217), such as 12.50EUR"
+	bad := exit.Usagef("price %q: %s", text, want)
 	text = strings.ReplaceAll(text, " ", "")
 	if len(text) < 4 {
 		return a2a.Money{}, bad
@@ -103,6 +105,13 @@ func parsePrice(text string) (a2a.Money, error) {
 	amount, currency := text[:len(text)-3], strings.ToUpper(text[len(text)-3:])
 	if strings.Trim(currency, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
 		return a2a.Money{}, bad
+	}
+	if !a2a.IsKnownCurrency(currency) {
+		question := nearest.Question(currency, a2a.Currencies())
+		if question != "" {
+			question = ": " + question
+		}
+		return a2a.Money{}, exit.Usagef("price %q: %s; there is no currency %s%s", text, want, currency, question)
 	}
 	whole, minor, _ := strings.Cut(amount, ".")
 	digits := a2a.MinorDigits(currency)

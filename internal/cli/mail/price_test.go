@@ -1,6 +1,7 @@
 package mail
 
 import (
+	"strings"
 	"testing"
 
 	"gazetteer/protocol/a2a"
@@ -27,6 +28,9 @@ func TestPrices(t *testing.T) {
 		{"EUR", 0, ""},
 		{"-1EUR", 0, ""},
 		{"1,50EUR", 0, ""},
+		{"5ABC", 0, ""},
+		{"5EUT", 0, ""},
+		{"5SLE", 500, "5.00 SLE"}, // newer than the tables of golang.org/x/text
 	} {
 		got, err := parsePrice(c.text)
 		if (err != nil) != (c.shown == "") {
@@ -36,6 +40,9 @@ func TestPrices(t *testing.T) {
 		if err == nil && (got.AmountCents != c.amount || formatPrice(got) != c.shown) {
 			t.Errorf("%q is %d and shown as %q, want %d and %q", c.text, got.AmountCents, formatPrice(got), c.amount, c.shown)
 		}
+	}
+	if _, err := parsePrice("5EUT"); err == nil || !strings.HasSuffix(err.Error(), "there is no currency EUT: did you mean EUR?") {
+		t.Errorf("5EUT: %v", err)
 	}
 	if got := formatPrice(a2a.Money{AmountCents: 7, Currency: "KWD"}); got != "0.007 KWD" {
 		t.Errorf("7 fils are shown as %q", got)
