@@ -95,7 +95,7 @@ func verbOfID(id, summary, httpMethod string) string {
 	first, last := words[0], words[len(words)-1]
 	switch {
 	case HTTPVerbs[first] != nil:
-		return behindHTTPWord(words, httpMethod)
+		return behindHTTPWord(words, summary, httpMethod)
 	case pureVerb(first), readingVerbs[first], first == "return" && httpMethod == "post":
 		return first
 	case beginsWithVerb(first, summary) && IsMethodVerb(first) && !emptyVerbs[first] && !namesThing(first, summary) && (httpMethod != "get" || usesAsVerb(first, summary)):
@@ -164,13 +164,17 @@ func plainestPart(id, httpMethod string) string {
 
 // behindHTTPWord returns the action of an identifier that begins with an HTTP method. The method of
 // the call itself says nothing, as in post_delete_pet. Another method is the action, as in
-// getBalance with POST.
-func behindHTTPWord(words []string, httpMethod string) string {
+// getBalance with POST. A get that is followed by a word such as stop reads, unless the summary begins
+// with that verb.
+func behindHTTPWord(words []string, summary, httpMethod string) string {
 	first, last := words[0], words[len(words)-1]
 	if first != httpMethod || len(words) == 1 {
 		return first
 	}
 	next := words[1]
+	if first == "get" && !readsVerb(next) && effect.Of(next)&(effect.Read|effect.Compute) == 0 && HTTPVerbs[next] == nil && !beginsWithVerb(next, summary) {
+		return first // the schedule of a stop
+	}
 	if (next == "get" || next == "delete") && first != "delete" || pureVerb(next) || ActionWords[next] && (httpMethod != "get" || len(words) == 2 && readsVerb(next)) {
 		return next
 	}

@@ -58,3 +58,21 @@ func TestVerbsOfMoreLanguages(t *testing.T) {
 		}
 	}
 }
+
+// A GET whose name begins with get reads, also if the next word is a verb elsewhere; only a summary that
+// begins with that verb makes it one.
+func TestVerbsOfNamesThatRead(t *testing.T) {
+	for _, c := range []struct{ name, summary, method, want string }{
+		{"get_stop_schedule", "Get the schedule of a stop", "GET", "RETRIEVE"},
+		{"getStopSchedule", "", "GET", "RETRIEVE"},
+		{"get_update_history", "Changes of an order", "GET", "RETRIEVE"},
+		{"get_unsubscribe_link", "", "GET", "RETRIEVE"},
+		{"get_stop_server", "Stops the server", "GET", "STOP"},
+		{"get_find_pets", "", "GET", "FIND"},
+		{"post_cancel_order", "", "POST", "CANCEL"},
+	} {
+		if got := Verb(c.name, c.summary, c.method); got != c.want {
+			t.Errorf("Verb(%q, %q, %s) = %s, want %s", c.name, c.summary, c.method, got, c.want)
+		}
+	}
+}

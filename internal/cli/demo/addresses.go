@@ -101,8 +101,8 @@ func (w *addressWalk) walkAgents(ctx context.Context) (inboxes int, err error) {
 	return inboxes, nil
 }
 
-// postToInbox posts an empty body to an inbox. A working inbox refuses the body; any other answer
-// means that mail to it would be lost.
+// postToInbox sends a request without a body to an inbox. A working inbox refuses it with empty_body;
+// any other answer means that mail to this address would be lost.
 func (w *addressWalk) postToInbox(ctx context.Context, address string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(""))
 	if err != nil {
@@ -117,7 +117,7 @@ func (w *addressWalk) postToInbox(ctx context.Context, address string) error {
 		Error string `json:"error"`
 	}
 	if err := json.NewDecoder(io.LimitReader(response.Body, 1<<16)).Decode(&problem); err != nil || problem.Error != "empty_body" {
-		return fmt.Errorf("%s answers %s to an empty envelope, and not as an inbox", address, response.Status)
+		return fmt.Errorf("%s answers %s to a request without a body; an inbox refuses it with the error empty_body", address, response.Status)
 	}
 	w.seen[address] = true
 	return nil
