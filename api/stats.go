@@ -11,28 +11,29 @@ import (
 	"gazetteer/api/answer"
 	"gazetteer/api/route"
 	"gazetteer/census"
+	"gazetteer/census/tally"
 )
 
 // Stats are the figures of all hosts.
 type Stats struct {
-	At          time.Time              `json:"at" doc:"when the figures were counted"`
-	Seq         uint64                 `json:"seq" doc:"the sequence number of the store that they go up to, some seconds old"`
-	HistoryFrom time.Time              `json:"history_from,omitzero" doc:"since when changes of the five states are recorded"`
-	LastVisit   time.Time              `json:"last_visit,omitzero" doc:"when the last visit to any host ended"`
-	Hosts       int                    `json:"hosts" doc:"Hosts are network hosts that the crawler knows."`
-	Domains     int                    `json:"domains" doc:"Domains are the registered domains of these hosts: example.co.uk for www.example.co.uk, and netlify.app for a host below this public suffix of a provider. Anyone can have any number of hosts below one domain, so each figure that counts hosts also says how many domains they are below; the number of owners is between the two."`
-	Visited     int                    `json:"visited" doc:"A visited host had at least one visit that ended."`
-	Services    int                    `json:"services" doc:"A service is a host with a current document at an authoritative address: a host whose only document is at /ai publishes, and is no service (AI Discovery §4.1)."`
-	Documents   int                    `json:"documents" doc:"Documents are the current ones; a summary counts as a document."`
-	Operations  int                    `json:"operations" doc:"Operations are those of current documents. Those of a summary count only if no other document describes them, those of an alias do not count for its host, and what an AI Discovery and an AGIS document of a host both describe counts once."`
-	Versions    int                    `json:"versions" doc:"Versions of documents are all that are stored."`
-	OptedOut    int                    `json:"opted_out" doc:"Opted out are hosts whose owners do not want to be visited: nothing of them is in any other figure."`
-	Agents      int                    `json:"agents" doc:"Agents are the active agents of the registry."`
-	Signals     []SignalFigure         `json:"signals" doc:"active agents by their evidence"`
-	Survival    []census.SurvivalPoint `json:"survival" doc:"the share of hosts that still publish that many days after they began"`
-	Changes     []census.ChangeRate    `json:"changes" doc:"documents that changed in the last 30 days"`
-	Definitions map[string]string      `json:"definitions" doc:"what the figures outside the families count, by member, to cite with a figure"`
-	Families    []FigureFamily         `json:"families" doc:"what hosts have, family by family"`
+	At          time.Time             `json:"at" doc:"when the figures were counted"`
+	Seq         uint64                `json:"seq" doc:"the sequence number of the store that they go up to, some seconds old"`
+	HistoryFrom time.Time             `json:"history_from,omitzero" doc:"since when changes of the five states are recorded"`
+	LastVisit   time.Time             `json:"last_visit,omitzero" doc:"when the last visit to any host ended"`
+	Hosts       int                   `json:"hosts" doc:"Hosts are network hosts that the crawler knows."`
+	Domains     int                   `json:"domains" doc:"Domains are the registered domains of these hosts: example.co.uk for www.example.co.uk, and netlify.app for a host below this public suffix of a provider. Anyone can have any number of hosts below one domain, so each figure that counts hosts also says how many domains they are below; the number of owners is between the two."`
+	Visited     int                   `json:"visited" doc:"A visited host had at least one visit that ended."`
+	Services    int                   `json:"services" doc:"A service is a host with a current document at an authoritative address: a host whose only document is at /ai publishes, and is no service (AI Discovery §4.1)."`
+	Documents   int                   `json:"documents" doc:"Documents are the current ones; a summary counts as a document."`
+	Operations  int                   `json:"operations" doc:"Operations are those of current documents. Those of a summary count only if no other document describes them, those of an alias do not count for its host, and what an AI Discovery and an AGIS document of a host both describe counts once."`
+	Versions    int                   `json:"versions" doc:"Versions of documents are all that are stored."`
+	OptedOut    int                   `json:"opted_out" doc:"Opted out are hosts whose owners do not want to be visited: nothing of them is in any other figure."`
+	Agents      int                   `json:"agents" doc:"Agents are the active agents of the registry."`
+	Signals     []SignalFigure        `json:"signals" doc:"active agents by their evidence"`
+	Survival    []tally.SurvivalPoint `json:"survival" doc:"the share of hosts that still publish that many days after they began"`
+	Changes     []census.ChangeRate   `json:"changes" doc:"documents that changed in the last 30 days"`
+	Definitions map[string]string     `json:"definitions" doc:"what the figures outside the families count, by member, to cite with a figure"`
+	Families    []FigureFamily        `json:"families" doc:"what hosts have, family by family"`
 }
 
 // SignalFigure is the number of agents that hold a signal.
@@ -70,9 +71,9 @@ type seriesInput struct {
 
 // SeriesList contains figures over time.
 type SeriesList struct {
-	At          time.Time       `json:"at" doc:"when the figures were counted: the time of the newest points"`
-	HistoryFrom time.Time       `json:"history_from,omitzero" doc:"since when changes of the five states are recorded"`
-	Series      []census.Series `json:"series" doc:"one point for each week, the newest last"`
+	At          time.Time      `json:"at" doc:"when the figures were counted: the time of the newest points"`
+	HistoryFrom time.Time      `json:"history_from,omitzero" doc:"since when changes of the five states are recorded"`
+	Series      []tally.Series `json:"series" doc:"one point for each week, the newest last"`
 }
 
 type countedInput struct {
@@ -142,7 +143,7 @@ func (a *API) getSeries(ctx context.Context, in *seriesInput) (*route.Output[Ser
 	if err != nil {
 		return nil, err
 	}
-	v := SeriesList{At: s.Counted, HistoryFrom: s.HistoryFrom, Series: []census.Series{}}
+	v := SeriesList{At: s.Counted, HistoryFrom: s.HistoryFrom, Series: []tally.Series{}}
 	for _, series := range s.Series {
 		if in.Family == "" || series.Family == in.Family {
 			v.Series = append(v.Series, series)

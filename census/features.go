@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"gazetteer/census/tally"
 	"gazetteer/conformance"
 	"gazetteer/document"
 	"gazetteer/fetch"
@@ -188,7 +189,7 @@ func rangeValues() []string {
 // observedValues lists the days for which the survival is computed.
 func observedValues() []string {
 	var list []string
-	for _, days := range survivalDays {
+	for _, days := range tally.SurvivalDays {
 		list = append(list, observedFeature(days).Value)
 	}
 	return list
@@ -437,7 +438,7 @@ func versionFeatures(versions []Version) []Feature {
 // observedFeatures are the features of a host that was observed for a number of days.
 func observedFeatures(days int) []Feature {
 	var list []Feature
-	for _, d := range survivalDays {
+	for _, d := range tally.SurvivalDays {
 		if d <= days {
 			list = append(list, observedFeature(d))
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"gazetteer/census/tally"
 	"gazetteer/document"
 	"gazetteer/registry"
 )
@@ -27,25 +28,17 @@ type Figures struct {
 	// and nothing of them is in the census.
 	OptedOut int
 	// Features says how many hosts have a feature, below how many registered domains.
-	Features map[Feature]Count
+	Features map[Feature]tally.Count
 	// VerbOperations says how many operations have a verb.
 	VerbOperations map[string]int
-	Series         []Series
-	Survival       []SurvivalPoint
+	Series         []tally.Series
+	Survival       []tally.SurvivalPoint
 	Changes        []ChangeRate
 	Severities     []SeverityCount
 	Agents         AgentFigures
 	// Later counts hosts that were first recorded after the date, Damaged the records that cannot
 	// be read, Left the features that are not counted because there are too many of their family.
 	Later, Damaged, Left int
-}
-
-// SurvivalPoint is the share of hosts that still publish that many days after they began.
-type SurvivalPoint struct {
-	Days  int     `json:"days"`
-	Share float64 `json:"share"`
-	// AtRisk is how many hosts were observed for so long.
-	AtRisk int `json:"at_risk"`
 }
 
 // ChangeRate says how many documents of a format changed in the last 30 days.
@@ -77,31 +70,17 @@ const changeWindow = 30 * 24 * time.Hour
 // maxValues bounds the values of a family that are counted. Strangers choose many of them.
 const maxValues = 200_000
 
-// survivalDays are the ages, in days, for which the survival is computed.
-var survivalDays = []int{0, 1, 7, 14, 30, 60, 90, 120, 180, 270, 365, 545, 730, 1095, 1825}
-
-// lives counts for how many days hosts have published.
-type lives struct {
-	ended, going []int // by day
-}
-
-// addSpans counts a host and returns for how many days it was observed, -1 for one that has not
+// addLifetime counts a host and returns for how many days it was observed, -1 for one that has not
 // published.
-func (l *lives) addSpans(spans []Span, at time.Time) int {
+func (b *figureBuilder) addLifetime(spans []Span) int {
 	from, until, alive := hostLifetime(spans)
-	if from.IsZero() || from.After(at) {
+	if from.IsZero() || from.After(b.f.At) {
 		return -1
 	}
-	list := &l.ended
 	if alive {
-		list, until = &l.going, at
+		until = b.f.At
 	}
-	days := min(max(int(until.Sub(from)/(24*time.Hour)), 0), 4000)
-	if len(*list) <= days {
-		*list = append(*list, make([]int, days+1-len(*list))...)
-	}
-	(*list)[days]++
-	return days
+	return b.lifetimes.Add(until.Sub(from), alive)
 }
 
 // hostLifetime returns when a host began to publish, and when it ended or that it still does.
@@ -119,48 +98,17 @@ func hostLifetime(spans []Span) (from, until time.Time, alive bool) {
 	return from, until, alive
 }
 
-// estimateSurvival returns the estimate of Kaplan and Meier: hosts that still publish count for as
-// long as they have been observed.
-func (l *lives) estimateSurvival() []SurvivalPoint {
-	atRisk := 0
-	for _, n := range l.ended {
-		atRisk += n
-	}
-	for _, n := range l.going {
-		atRisk += n
-	}
-	if atRisk == 0 {
-		return nil
-	}
-	var points []SurvivalPoint
-	share, next := 1.0, 0
-	for day := 0; next < len(survivalDays) && atRisk > 0; day++ {
-		if day == survivalDays[next] {
-			points = append(points, SurvivalPoint{day, share, atRisk})
-			next++
-		}
-		if day < len(l.ended) && l.ended[day] > 0 {
-			share *= 1 - float64(l.ended[day])/float64(atRisk)
-			atRisk -= l.ended[day]
-		}
-		if day < len(l.going) {
-			atRisk -= l.going[day]
-		}
-	}
-	return points
-}
-
 // A figureBuilder counts the facts of one host after the other.
 type figureBuilder struct {
 	f          Figures
 	series     *seriesBuilder
-	lives      lives
+	lifetimes  tally.Lifetimes
 	families   map[string]int // how many values are counted
 	digests    map[string]int // of current documents: the host that has it
 	duplicates []duplicateState
-	numbers    domainNumbers
+	numbers    tally.DomainNumbers
 	domainOf   []uint32 // the domains of the hosts, as duplicates
-	domains    map[Feature]domainSet
+	domains    map[Feature]tally.DomainSet
 	changes    map[string]*ChangeRate
 	severities map[string]int
 }
@@ -175,9 +123,9 @@ const (
 
 func newFigureBuilder(at time.Time) *figureBuilder {
 	return &figureBuilder{
-		f:      Figures{At: at, Features: map[Feature]Count{}, VerbOperations: map[string]int{}, Agents: AgentFigures{Signals: map[string]int{}, Strength: map[int]int{}}},
-		series: &seriesBuilder{at: at, values: map[seriesKey]*[maxWeeks + 1]int32{}}, families: map[string]int{}, digests: map[string]int{}, changes: map[string]*ChangeRate{}, severities: map[string]int{},
-		numbers: domainNumbers{}, domains: map[Feature]domainSet{},
+		f:      Figures{At: at, Features: map[Feature]tally.Count{}, VerbOperations: map[string]int{}, Agents: AgentFigures{Signals: map[string]int{}, Strength: map[int]int{}}},
+		series: &seriesBuilder{weeks: tally.NewWeeks(at)}, families: map[string]int{}, digests: map[string]int{}, changes: map[string]*ChangeRate{}, severities: map[string]int{},
+		numbers: tally.DomainNumbers{}, domains: map[Feature]tally.DomainSet{},
 	}
 }
 
@@ -197,7 +145,7 @@ func countsOperations(kind string, full bool) bool {
 // addHost counts a host.
 func (b *figureBuilder) addHost(h *Facts) {
 	b.f.Hosts++
-	domain := b.numbers.numberOf(h.Host)
+	domain := b.numbers.NumberOf(h.Host)
 	if !h.Visited.IsZero() || len(h.Turns) > 0 {
 		b.f.Visited++
 	}
@@ -243,7 +191,7 @@ func (b *figureBuilder) addFeature(f Feature, domain uint32) {
 		b.families[f.Family]++
 	}
 	seen := b.domains[f]
-	if n.Hosts++; seen.add(domain) {
+	if n.Hosts++; seen.Add(domain) {
 		n.Domains++
 		b.domains[f] = seen
 	}
@@ -255,7 +203,7 @@ func (b *figureBuilder) addFeature(f Feature, domain uint32) {
 func (b *figureBuilder) addHistory(added time.Time, spans []Span, versions []Version, turns []Turn) int {
 	b.f.Versions += len(versions)
 	b.series.addHost(added, spans, versions, turns)
-	days := b.lives.addSpans(spans, b.f.At)
+	days := b.addLifetime(spans)
 	since := b.f.At.Add(-changeWindow)
 	for _, v := range versions {
 		if v.Severity != "" {
@@ -323,7 +271,7 @@ func (b *figureBuilder) buildFigures() *Figures {
 
 // addHistories adds the figures over time.
 func (b *figureBuilder) addHistories(f *Figures) {
-	f.HistoryFrom, f.Series, f.Survival = b.series.turns, b.series.listSeries(), b.lives.estimateSurvival()
+	f.HistoryFrom, f.Series, f.Survival = b.series.turns, b.series.listSeries(), b.lifetimes.EstimateSurvival()
 	for _, kind := range slices.Sorted(maps.Keys(b.changes)) {
 		f.Changes = append(f.Changes, *b.changes[kind])
 	}
@@ -337,7 +285,7 @@ func (b *figureBuilder) addHistories(f *Figures) {
 // A Value is a figure of a family.
 type Value struct {
 	Feature Feature
-	Count
+	tally.Count
 }
 
 // Values returns the figures of a family in the order of its table: the largest first, or in the

@@ -216,10 +216,10 @@ func (w *folderWriter) writeData(ctx context.Context, s store.Store) (_ *Figures
 		}
 	}()
 	for i, f := range factFiles {
-		if files[i], err = w.createFile("data/" + f.name + ".csv"); err != nil {
+		if files[i], err = w.createFile("data/" + f.Name + ".csv"); err != nil {
 			return nil, err
 		}
-		fmt.Fprintln(files[i], strings.Join(f.columns, ","))
+		fmt.Fprintln(files[i], strings.Join(f.Columns, ","))
 	}
 	objects, err := w.createFile("data/hosts.ndjson.zst")
 	if err != nil {
@@ -300,8 +300,12 @@ func (w *folderWriter) writeReport(f *Figures) error {
 	if err != nil {
 		return err
 	}
+	method, err := renderMethod(f, tables)
+	if err != nil {
+		return err
+	}
 	for _, file := range []struct{ name, text string }{
-		{"census.md", renderMarkdown(f, described)}, {"census.html", html}, {"METHOD.md", renderMethod(f, tables)}, {"LICENSE", dataLicense},
+		{"census.md", renderMarkdown(f, described)}, {"census.html", html}, {"METHOD.md", method}, {"LICENSE", dataLicense},
 	} {
 		if err := w.writeFile(file.name, file.text); err != nil {
 			return err

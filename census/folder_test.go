@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"gazetteer/census"
+	"gazetteer/census/tally"
 	"gazetteer/changefeed"
 	"gazetteer/conformance"
 	"gazetteer/conformance/standing"
@@ -547,7 +548,7 @@ func TestManyHostsOfOneDomain(t *testing.T) {
 	if newest["owner.example"] != 1 || newest["netlify.app"] != 1 || len(newest) != len(l.Stats().New) {
 		t.Errorf("the newest services are of %v", newest)
 	}
-	words := census.Figures{Features: map[census.Feature]census.Count{{Family: "category", Value: "owner's"}: {Hosts: 200, Domains: 1}, {Family: "category", Value: "food"}: {Hosts: 3, Domains: 2}}}
+	words := census.Figures{Features: map[census.Feature]tally.Count{{Family: "category", Value: "owner's"}: {Hosts: 200, Domains: 1}, {Family: "category", Value: "food"}: {Hosts: 3, Domains: 2}}}
 	if family, _ := census.FamilyOf("category"); words.Values(family)[0].Feature.Value != "food" {
 		t.Errorf("a category of one owner comes first: %v", words.Values(family))
 	}

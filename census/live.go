@@ -12,6 +12,7 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 	"golang.org/x/sync/errgroup"
 
+	"gazetteer/census/tally"
 	"gazetteer/conformance"
 	"gazetteer/internal/cache"
 	"gazetteer/registry"
@@ -35,7 +36,7 @@ type Live struct {
 	features  map[Feature]uint32
 	names     []Feature // by number
 	hosts     []*roaring.Bitmap
-	numbers   domainNumbers
+	numbers   tally.DomainNumbers
 	domains   []uint32 // the registered domains of rows
 	standings map[conformance.Standing]uint16
 	turnsOf   []conformance.Standing // by number
@@ -98,7 +99,7 @@ func OpenLive(o LiveOptions) *Live {
 func (l *Live) clearState() {
 	l.ids, l.rows, l.owner = map[string]uint32{}, nil, new(rowsOwner)
 	l.features, l.names, l.hosts = map[Feature]uint32{}, nil, nil
-	l.numbers, l.domains = domainNumbers{}, nil
+	l.numbers, l.domains = tally.DomainNumbers{}, nil
 	l.standings, l.turnsOf = map[conformance.Standing]uint16{}, nil
 	l.agents, l.blocks, l.uncompared = map[string]registry.Agent{}, map[string]blockRecord{}, map[uint32]bool{}
 	l.position.MoveTo(store.Cursor{})

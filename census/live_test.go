@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"gazetteer/census"
+	"gazetteer/census/tally"
 	"gazetteer/conformance"
 	"gazetteer/document"
 	"gazetteer/internal/fakestore"
@@ -236,7 +237,7 @@ func TestListsArePaged(t *testing.T) {
 	if n := len(slices.Compact(listed)); n != 130 {
 		t.Errorf("%d hosts on the pages", n)
 	}
-	if hosts, _, all := l.Hosts(census.Feature{Family: "verb", Value: "NOSUCHVERB"}, 0, 10); len(hosts) != 0 || all != (census.Count{}) {
+	if hosts, _, all := l.Hosts(census.Feature{Family: "verb", Value: "NOSUCHVERB"}, 0, 10); len(hosts) != 0 || all != (tally.Count{}) {
 		t.Errorf("a verb of nobody: %v, %v", hosts, all)
 	}
 	s := l.Stats()

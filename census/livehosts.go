@@ -10,6 +10,7 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
+	"gazetteer/census/tally"
 	"gazetteer/conformance"
 	"gazetteer/fetch"
 	"gazetteer/index/entry"
@@ -358,7 +359,7 @@ func (l *Live) idOf(host string) uint32 {
 		host = strings.Clone(host)
 		id = uint32(len(l.rows))
 		l.ids[host] = id
-		l.rows, l.domains = append(l.rows, &liveHost{Host: host}), append(l.domains, l.numbers.numberOf(host))
+		l.rows, l.domains = append(l.rows, &liveHost{Host: host}), append(l.domains, l.numbers.NumberOf(host))
 	}
 	return id
 }
@@ -438,12 +439,12 @@ func (h *liveHost) storedVersions(since time.Time) []Version {
 
 // Hosts returns up to limit hosts with a feature after a position, the position of the last one,
 // and how many there are in all. Their order is the one in which this server first read them.
-func (l *Live) Hosts(f Feature, after uint32, limit int) (hosts []string, last uint32, all Count) {
+func (l *Live) Hosts(f Feature, after uint32, limit int) (hosts []string, last uint32, all tally.Count) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	n, known := l.features[f]
 	if !known {
-		return nil, after, Count{}
+		return nil, after, tally.Count{}
 	}
 	set := l.hosts[n]
 	i := set.Iterator()
@@ -459,7 +460,7 @@ func (l *Live) Hosts(f Feature, after uint32, limit int) (hosts []string, last u
 	if counted := l.stats.Load().Features[f]; counted.Hosts == total { // counting again takes milliseconds for a million hosts
 		return hosts, last, counted
 	}
-	return hosts, last, Count{total, newDomainCounter(l.domains, len(l.numbers)).count(set)}
+	return hosts, last, tally.Count{Hosts: total, Domains: tally.NewDomainCounter(l.domains, len(l.numbers)).Count(set)}
 }
 
 // refreshRegularly refreshes the figures when they have changed, until ctx ends.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
+	"gazetteer/census/tally"
 	"gazetteer/document"
 	"gazetteer/store"
 )
@@ -82,7 +83,7 @@ func (l *Live) refreshFigures() {
 	l.mu.Lock()
 	l.changed = false
 	l.updateDuplicates()
-	observed := l.featureNumbers(observedFeatures(survivalDays[len(survivalDays)-1]))
+	observed := l.featureNumbers(observedFeatures(tally.SurvivalDays[len(tally.SurvivalDays)-1]))
 	l.mu.Unlock()
 	l.mu.RLock()
 	counted := l.o.Now()
@@ -91,7 +92,7 @@ func (l *Live) refreshFigures() {
 	s.setCounted(counted)
 	l.mu.Lock()
 	for i, n := range observed {
-		if int(n) < len(l.names) && l.names[n] == observedFeature(survivalDays[i]) { // else the store is read again
+		if int(n) < len(l.names) && l.names[n] == observedFeature(tally.SurvivalDays[i]) { // else the store is read again
 			l.hosts[n] = hosts[n]
 		}
 	}
@@ -191,7 +192,7 @@ func (l *Live) computeStats(at time.Time, observed []uint32) (*Stats, map[uint32
 		}
 		days := b.addHistory(h.Added, spansOf(versions, current, turns), versions, turns)
 		for i, n := range observed {
-			if survivalDays[i] <= days {
+			if tally.SurvivalDays[i] <= days {
 				hostsObserved[n].Add(uint32(id))
 			}
 		}
@@ -207,15 +208,15 @@ func (l *Live) computeStats(at time.Time, observed []uint32) (*Stats, map[uint32
 			b.f.OptedOut++
 		}
 	}
-	domains := newDomainCounter(l.domains, len(l.numbers))
-	b.f.Domains = domains.count(known)
+	domains := tally.NewDomainCounter(l.domains, len(l.numbers))
+	b.f.Domains = domains.Count(known)
 	for n, f := range l.names {
 		set := l.hosts[n]
 		if now := hostsObserved[uint32(n)]; now != nil {
 			set = now
 		}
 		if hosts := set.GetCardinality(); hosts > 0 {
-			b.f.Features[f] = Count{int(hosts), domains.count(set)}
+			b.f.Features[f] = tally.Count{Hosts: int(hosts), Domains: domains.Count(set)}
 			if f.Family == "verb" {
 				s.Verbs++
 			}

@@ -13,11 +13,14 @@ import (
 	"gazetteer/lint/format"
 )
 
-// The files of facts in the folder, one line for each host, document and so on.
-var factFiles = []struct {
-	name, title string
-	columns     []string
-}{
+// A factFile is a file of facts in the folder.
+type factFile struct {
+	Name, Title string
+	Columns     []string
+}
+
+// factFiles have one line for each host, document and so on.
+var factFiles = []factFile{
 	{"hosts", "one line for each host", []string{"host", "added", "visited", "judged_from", "class", "reachable", "well_formed", "conformant", "consistent", "answers", "level", "robots", "tls", "formats", "documents", "operations", "versions", "domain"}},
 	{"documents", "one line for each current document", []string{"host", "format", "digest", "bytes", "tokens", "operations", "level", "errors", "warnings", "fetched", "rules", "media_type", "namespace", "languages", "categories", "data_classes"}},
 	{"versions", "one line for each stored version of a document", []string{"host", "format", "seen", "digest", "bytes", "level", "first", "severity"}},

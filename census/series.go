@@ -3,29 +3,10 @@ package census
 import (
 	"time"
 
+	"gazetteer/census/tally"
 	"gazetteer/conformance"
 	"gazetteer/document"
 )
-
-// week is the time between two points of a series.
-const week = 7 * 24 * time.Hour
-
-// maxWeeks is how far back a series reaches at most: ten years.
-const maxWeeks = 522
-
-// A Point is a figure at a time.
-type Point struct {
-	At    time.Time `json:"at"`
-	Value int       `json:"value"`
-}
-
-// A Series is a figure over time: one point at the date of the census, and one for each week before
-// it, oldest first.
-type Series struct {
-	Family string  `json:"family"`
-	Name   string  `json:"name"`
-	Points []Point `json:"points"`
-}
 
 // The families of series.
 const (
@@ -36,70 +17,21 @@ const (
 	seriesHosts   = "hosts"   // hosts known
 )
 
-// seriesKey names a series.
-type seriesKey struct{ family, name string }
-
-// seriesBuilder counts facts week by week. Index 0 is the date, 1 a week earlier.
+// seriesBuilder counts the history of hosts week by week.
 type seriesBuilder struct {
-	at     time.Time
-	values map[seriesKey]*[maxWeeks + 1]int32
-	oldest int       // the largest index with a figure
-	turns  time.Time // of the first turn, zero without one
-}
-
-// indexOf is the index of the first point at or after a time, -1 for a time after the date.
-func (b *seriesBuilder) indexOf(t time.Time) int {
-	if t.After(b.at) {
-		return -1
-	}
-	return min(int(b.at.Sub(t)/week), maxWeeks)
-}
-
-// addSpan counts something that lasted from a time until another, zero for still.
-func (b *seriesBuilder) addSpan(family, name string, from, until time.Time) {
-	first, last := b.indexOf(from), -1
-	if !until.IsZero() {
-		last = b.indexOf(until)
-	}
-	if first <= last {
-		return
-	}
-	v := b.valuesOf(family, name)
-	for i := last + 1; i <= first; i++ {
-		v[i]++
-	}
-	b.oldest = max(b.oldest, first)
-}
-
-// addEvent counts something that happened at a time, in the week of its point.
-func (b *seriesBuilder) addEvent(family, name string, at time.Time) {
-	i := b.indexOf(at)
-	if i < 0 {
-		return
-	}
-	b.valuesOf(family, name)[i]++
-	b.oldest = max(b.oldest, i)
-}
-
-func (b *seriesBuilder) valuesOf(family, name string) *[maxWeeks + 1]int32 {
-	key := seriesKey{family, name}
-	v := b.values[key]
-	if v == nil {
-		v = new([maxWeeks + 1]int32)
-		b.values[key] = v
-	}
-	return v
+	weeks *tally.Weeks
+	turns time.Time // of the first turn, zero without one
 }
 
 // addHost counts the history of a host.
 func (b *seriesBuilder) addHost(added time.Time, spans []Span, versions []Version, turns []Turn) {
-	b.addSpan(seriesHosts, "known", added, time.Time{})
+	b.weeks.AddSpan(seriesHosts, "known", added, time.Time{})
 	for _, s := range spans {
-		b.addSpan(seriesFormats, s.Kind, s.From, s.Until)
+		b.weeks.AddSpan(seriesFormats, s.Kind, s.From, s.Until)
 	}
 	for _, v := range versions {
 		if !v.First {
-			b.addEvent(seriesChanges, v.Kind, v.Seen)
+			b.weeks.AddEvent(seriesChanges, v.Kind, v.Seen)
 		}
 	}
 	for i, t := range turns {
@@ -110,31 +42,22 @@ func (b *seriesBuilder) addHost(added time.Time, spans []Span, versions []Versio
 		if i+1 < len(turns) {
 			until = turns[i+1].At
 		}
-		b.addSpan(seriesClasses, string(t.Standing.Class), t.At, until)
+		b.weeks.AddSpan(seriesClasses, string(t.Standing.Class), t.At, until)
 		for _, name := range conformance.Names() {
-			b.addSpan(seriesStates, string(name)+"="+string(t.Standing.Verdict(name)), t.At, until)
+			b.weeks.AddSpan(seriesStates, string(name)+"="+string(t.Standing.Verdict(name)), t.At, until)
 		}
 	}
 }
 
 // listSeries returns the series in a fixed order: every format and state, also those without a
 // host.
-func (b *seriesBuilder) listSeries() []Series {
-	var all []Series
+func (b *seriesBuilder) listSeries() []tally.Series {
+	var all []tally.Series
 	add := func(family, name string) {
-		v := b.values[seriesKey{family, name}]
-		if v == nil && (family == seriesClasses || family == seriesChanges) {
-			return
+		s, counted := b.weeks.Series(family, name)
+		if counted || family != seriesClasses && family != seriesChanges {
+			all = append(all, s)
 		}
-		s := Series{Family: family, Name: name}
-		for i := b.oldest; i >= 0; i-- {
-			p := Point{At: b.at.Add(-time.Duration(i) * week)}
-			if v != nil {
-				p.Value = int(v[i])
-			}
-			s.Points = append(s.Points, p)
-		}
-		all = append(all, s)
 	}
 	add(seriesHosts, "known")
 	for _, k := range document.Kinds() {

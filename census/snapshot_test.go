@@ -13,6 +13,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"gazetteer/census/tally"
 	"gazetteer/document/diff"
 	"gazetteer/internal/teststore"
 	"gazetteer/store"
@@ -150,7 +151,7 @@ func TestSnapshotOmitsUnusedFeatures(t *testing.T) {
 		t.Errorf("%v is in the snapshot", gone)
 	}
 	for _, f := range []Feature{visit, category, verb} {
-		if hosts, _, all := again.Hosts(f, 0, 1); all != (Count{1, 1}) || hosts[0] != "a.example" {
+		if hosts, _, all := again.Hosts(f, 0, 1); all != (tally.Count{Hosts: 1, Domains: 1}) || hosts[0] != "a.example" {
 			t.Errorf("%v: %v", f, hosts)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"gazetteer/census/tally"
 	"gazetteer/conformance"
 	"gazetteer/document"
 	"gazetteer/document/diff"
@@ -132,7 +133,7 @@ func yesNames() []string {
 // seriesTable is a table over time; false where there is nothing to tell.
 func (f *Figures) seriesTable(s timeTable) (Table, bool) {
 	t := Table{Name: s.name, Title: s.title, Definition: s.definition, Columns: []string{"date"}, onPage: s.names}
-	var all []Series
+	var all []tally.Series
 	var lines []plot.Line
 	for _, series := range f.Series {
 		if series.Family != s.family {
@@ -147,13 +148,13 @@ func (f *Figures) seriesTable(s timeTable) (Table, bool) {
 			switch {
 			case f.isUnknown(s, p.At):
 			case s.family == seriesChanges: // the figure is that of the week before the point
-				l.Points = append(l.Points, plot.Point{At: p.At.Add(-week), Value: float64(p.Value)})
+				l.Points = append(l.Points, plot.Point{At: p.At.Add(-tally.Week), Value: float64(p.Value)})
 			default:
 				l.Points = append(l.Points, plot.Point{At: p.At, Value: float64(p.Value)})
 			}
 		}
 		if n := len(l.Points); n > 0 && s.family == seriesChanges {
-			l.Points = append(l.Points, plot.Point{At: l.Points[n-1].At.Add(week), Value: l.Points[n-1].Value})
+			l.Points = append(l.Points, plot.Point{At: l.Points[n-1].At.Add(tally.Week), Value: l.Points[n-1].Value})
 		}
 		if s.names == nil && some || slices.Contains(s.names, series.Name) {
 			lines = append(lines, l)

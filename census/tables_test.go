@@ -7,26 +7,27 @@ import (
 	"time"
 
 	"gazetteer/census"
+	"gazetteer/census/tally"
 )
 
 // TestPlotsOverTimeSayWhatWasRecorded checks that plots begin with the record of their figures, that
 // figures of a week are drawn over that week, and that survival says of how many hosts it is.
 func TestPlotsOverTimeSayWhatWasRecorded(t *testing.T) {
 	at := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
-	points := func(values ...int) (list []census.Point) {
+	points := func(values ...int) (list []tally.Point) {
 		for i, v := range values {
-			list = append(list, census.Point{At: at.AddDate(0, 0, 7*(i+1-len(values))), Value: v})
+			list = append(list, tally.Point{At: at.AddDate(0, 0, 7*(i+1-len(values))), Value: v})
 		}
 		return list
 	}
 	f := &census.Figures{
 		At: at, HistoryFrom: at.AddDate(0, 0, -10),
-		Series: []census.Series{
+		Series: []tally.Series{
 			{Family: "format", Name: "ai", Points: points(0, 1, 335)},
 			{Family: "state", Name: "reachable=yes", Points: points(0, 3, 9)},
 			{Family: "changes", Name: "ai", Points: points(0, 0, 4)},
 		},
-		Survival: []census.SurvivalPoint{{Days: 0, Share: 1, AtRisk: 335}, {Days: 1, Share: 1, AtRisk: 7}, {Days: 7, Share: .5, AtRisk: 1}},
+		Survival: []tally.SurvivalPoint{{Days: 0, Share: 1, AtRisk: 335}, {Days: 1, Share: 1, AtRisk: 7}, {Days: 7, Share: .5, AtRisk: 1}},
 	}
 	line := regexp.MustCompile(`<polyline[^>]* points="([^"]*)"`)
 	drawings := map[string]string{}

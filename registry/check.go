@@ -10,6 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"gazetteer/internal/lookalike"
 	"gazetteer/internal/psl"
 	"gazetteer/protocol/did"
 )
@@ -40,7 +41,7 @@ func FieldError(field, prefix string, err error) error {
 // people would take its agent for the one that has it.
 func CheckName(text string) (string, error) {
 	name, err := ValidateText("name", text, maxName, OneLine)
-	if err == nil && readsLikeIdentifier(name) {
+	if err == nil && lookalike.ReadsLikeIdentifier(name) {
 		return "", identifierError("name", "name the agent in words: its identifiers are shown beside its name")
 	}
 	if err == nil && name == "" {
@@ -53,7 +54,7 @@ func CheckName(text string) (string, error) {
 // checkCreatorName returns the normal form of the name of a creator, which nobody has proved.
 func checkCreatorName(text string) (string, error) {
 	name, err := ValidateText("creator_name", text, MaxCreatorName, OneLine)
-	if err == nil && readsLikeIdentifier(name) {
+	if err == nil && lookalike.ReadsLikeIdentifier(name) {
 		return "", identifierError("creator_name", "name the creator in words; creator_did is for a DID")
 	}
 	return name, err

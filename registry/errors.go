@@ -3,6 +3,8 @@ package registry
 import (
 	"errors"
 	"time"
+
+	"gazetteer/registry/proofofwork"
 )
 
 // Errors of the registry. Test with errors.Is.
@@ -76,14 +78,14 @@ func (e *Refusal) Unwrap() error { return e.Kind }
 
 // Details are facts about a refusal for programs. Most refusals have none.
 type Details struct {
-	Agent          string        // the AIR ID that holds the key of a registration
-	Reason         string        // why an attester may not attest
-	Attestation    int           // the number of the attestation that is in the way, missing or about another agent
-	ClaimedSubject string        // the AIR ID under which an attestation was sought
-	ActualSubject  string        // the AIR ID that the attestation is about
-	Revoked        time.Time     // when the attestation was revoked
-	MaxAge         time.Duration // how old a signature may be
-	Work           *WorkProof    // what a registration needs while registrations are flooded
+	Agent          string            // the AIR ID that holds the key of a registration
+	Reason         string            // why an attester may not attest
+	Attestation    int               // the number of the attestation that is in the way, missing or about another agent
+	ClaimedSubject string            // the AIR ID under which an attestation was sought
+	ActualSubject  string            // the AIR ID that the attestation is about
+	Revoked        time.Time         // when the attestation was revoked
+	MaxAge         time.Duration     // how old a signature may be
+	Work           *proofofwork.Task // what a registration needs while registrations are flooded
 }
 
 // A HandleTakenError names a handle that is not available. It matches [ErrHandleTaken].

@@ -38,7 +38,7 @@ type Registration struct {
 	Client netip.Addr
 	// Ignored are the unknown members of the body.
 	Ignored []string
-	// Work is the solution of a proof of work, see [SolveWork]; "" without one.
+	// Work is the solution of a proof of work, see [proofofwork.Solve]; "" without one.
 	Work string
 	// Operator says that the operator registers the agent: the policy does not apply.
 	Operator bool

@@ -18,6 +18,7 @@ import (
 	"gazetteer/api"
 	"gazetteer/api/answer"
 	"gazetteer/census"
+	"gazetteer/census/tally"
 	"gazetteer/changefeed"
 	"gazetteer/crawler"
 	"gazetteer/document"
@@ -1553,7 +1554,7 @@ func (ruleFigures) CountedHosts(_ context.Context, figure, _ string, _ int) (ans
 	}
 	return answer.CountedHosts{
 		Figure: census.Feature{Family: family, Value: value}, Hosts: []string{"ristorante.test"},
-		All: map[string]census.Count{"rule:AI418": {Hosts: 3, Domains: 1}, "rule:AI903": {Hosts: 1, Domains: 1}}[figure],
+		All: map[string]tally.Count{"rule:AI418": {Hosts: 3, Domains: 1}, "rule:AI903": {Hosts: 1, Domains: 1}}[figure],
 	}, nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"gazetteer/fetch"
 	"gazetteer/index"
 	"gazetteer/index/query"
+	"gazetteer/internal/lookalike"
 	"gazetteer/store"
 	"gazetteer/web/frame"
 )
@@ -38,12 +39,12 @@ func describeUnknownHost(host string, why *fetch.HostError) *frame.Problem {
 	if ascii, err := fetch.CheckHost(host); err == nil {
 		host = ascii
 	}
-	name, lookalike := frame.PlainText(host), ""
-	if l, found := fetch.FindLookalike(host); found {
-		lookalike = fmt.Sprintf(" This name %s: check that it is the host you mean.", l)
+	name, warning := frame.PlainText(host), ""
+	if l, found := lookalike.FindHost(host); found {
+		warning = fmt.Sprintf(" This name %s: check that it is the host you mean.", l)
 	}
 	return frame.NewNotFound("host",
-		fmt.Sprintf("%s has never been visited, and no visited service refers to it.%s", name, lookalike),
+		fmt.Sprintf("%s has never been visited, and no visited service refers to it.%s", name, warning),
 		fmt.Sprintf("If it publishes a description at https://%s/.well-known/ai, add it and it will be visited. You can also check first what a visit would find.", name),
 		frame.Link{Text: "Add " + name, Address: "/submit?host=" + url.QueryEscape(host)},
 		frame.Link{Text: "Check " + name, Address: "/validate?url=" + url.QueryEscape(host)},

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"gazetteer/census"
+	"gazetteer/census/tally"
 	"gazetteer/lint"
 	"gazetteer/protocol"
 )
@@ -52,7 +53,7 @@ type CountedHosts struct {
 	Figure census.Feature
 	Hosts  []string
 	// All says how many hosts the figure counts.
-	All census.Count
+	All tally.Count
 	// After is the place where the next part begins, "" on the last.
 	After string
 	// Note says why a figure counts nothing by its definition, "" for all others.

@@ -7,15 +7,14 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"golang.org/x/net/publicsuffix"
-	"golang.org/x/text/unicode/norm"
 
 	"gazetteer/document"
 	"gazetteer/fetch"
 	"gazetteer/index"
 	"gazetteer/index/query"
+	"gazetteer/internal/lookalike"
 	"gazetteer/internal/psl"
 	"gazetteer/store"
 )
@@ -350,30 +349,11 @@ func (a *Answers) FindLookalikes(ctx context.Context, namespace string) ([]strin
 		return nil, err
 	}
 	var alike []string
-	mine := confusableSkeleton(namespace)
+	mine := lookalike.Skeleton(namespace)
 	for _, v := range all {
-		if v.Value != namespace && mine != "" && confusableSkeleton(v.Value) == mine && len(alike) < maxLookalikes {
+		if v.Value != namespace && mine != "" && lookalike.Skeleton(v.Value) == mine && len(alike) < maxLookalikes {
 			alike = append(alike, v.Value)
 		}
 	}
 	return alike, nil
-}
-
-// confusable maps a character to the one that it is confused with: digits and capitals of
-// sans-serif typefaces, and letters of other scripts that UTS #39 lists for a Latin one.
-var confusable = strings.NewReplacer(
-	"0", "o", "1", "l", "i", "l", "5", "s", "rn", "m", "vv", "w",
-	"а", "a", "с", "c", "ԁ", "d", "е", "e", "һ", "h", "і", "l", "ј", "j", "ӏ", "l", "о", "o", "р", "p", "ѕ", "s", "у", "y", "х", "x", "ԛ", "q", "ԝ", "w",
-	"α", "a", "ι", "l", "ν", "v", "ο", "o", "ρ", "p", "υ", "u",
-)
-
-// confusableSkeleton reduces a name to the characters that a reader sees at a glance.
-func confusableSkeleton(name string) string {
-	name = strings.ToLower(norm.NFKC.String(name))
-	return confusable.Replace(strings.Map(func(r rune) rune {
-		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
-			return -1
-		}
-		return r
-	}, name))
 }

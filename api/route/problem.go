@@ -19,8 +19,8 @@ import (
 	"gazetteer/limit"
 	"gazetteer/protocol"
 	"gazetteer/protocol/did"
-	"gazetteer/registry"
 	"gazetteer/registry/audit"
+	"gazetteer/registry/proofofwork"
 )
 
 // A Problem is the body of every refusal and failure: an RFC 9457 problem
@@ -60,7 +60,7 @@ type Problem struct {
 	Got           string `json:"got,omitempty" doc:"what came"`
 	SignatureBase string `json:"signature_base,omitempty" doc:"the text that the signature was held against"`
 	// Work is the proof of work that a registration needs.
-	Work *registry.WorkProof `json:"work,omitempty" doc:"the proof of work that a registration needs while very many agents are registered"`
+	Work *proofofwork.Task `json:"work,omitempty" doc:"the proof of work that a registration needs while very many agents are registered"`
 	// Missing are the required signals of evidence that do not hold.
 	Missing []string `json:"missing_evidence,omitempty" doc:"the missing evidence"`
 	// Alternatives are names that exist, the likeliest first, for one that does not.

@@ -32,6 +32,7 @@ import (
 	"gazetteer/internal/exit"
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
+	"gazetteer/registry/proofofwork"
 )
 
 // address returns the host and port of the server.
@@ -693,7 +694,7 @@ func TestServiceDuringFlood(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, refusal := register(did.FormatPublicKey(public), "")
-	solution, err := registry.SolveWork(t.Context(), refusal.Work, public)
+	solution, err := proofofwork.Solve(t.Context(), refusal.Work, public)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -721,14 +722,14 @@ func TestServiceDuringFlood(t *testing.T) {
 
 // solveForAnotherKey returns a solution of eight bits that is right for another key and wrong for
 // key: one in 256 is right for both by chance.
-func solveForAnotherKey(t *testing.T, work registry.WorkProof, key ed25519.PublicKey) string {
+func solveForAnotherKey(t *testing.T, work proofofwork.Task, key ed25519.PublicKey) string {
 	t.Helper()
 	for {
 		other, _, err := ed25519.GenerateKey(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		solution, err := registry.SolveWork(t.Context(), work, other)
+		solution, err := proofofwork.Solve(t.Context(), work, other)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -742,7 +743,7 @@ func solveForAnotherKey(t *testing.T, work registry.WorkProof, key ed25519.Publi
 // registrationRefusal is what the refusal of a registration says.
 type registrationRefusal struct {
 	Rule string             `json:"rule"`
-	Work registry.WorkProof `json:"work"`
+	Work proofofwork.Task `json:"work"`
 }
 
 // TestKnownNetworkRegistersDuringFlood uses up the hour's registrations from new networks: a network

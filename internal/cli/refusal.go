@@ -14,6 +14,7 @@ import (
 	"gazetteer/internal/nearest"
 	"gazetteer/lint/format"
 	"gazetteer/registry"
+	"gazetteer/registry/proofofwork"
 )
 
 // refusal contains the registry's additions to the members that all problems share.
@@ -23,7 +24,7 @@ type refusal struct {
 	Got      string              `json:"got"`
 	Base     string              `json:"signature_base"`
 	AirID    string              `json:"air_id"`
-	Work     *registry.WorkProof `json:"work"`
+	Work     *proofofwork.Task `json:"work"`
 }
 
 // A RefusedError is an answer that refuses a request.
@@ -31,7 +32,7 @@ type RefusedError struct {
 	Status int
 	Code   string              // the kind of problem
 	AirID  string              // the agent that it is about, "" for none
-	Work   *registry.WorkProof // the required proof of work; nil for none
+	Work   *proofofwork.Task // the required proof of work; nil for none
 	err    error
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"gazetteer/limit"
 	"gazetteer/registry"
+	"gazetteer/registry/proofofwork"
 )
 
 // Limits are the rates of a registry. A client may use its whole quota at once; after that the
@@ -90,7 +91,7 @@ func (p *Policy) workFor() (zeros int, ends time.Duration) {
 	for part := all / 2; zeros < p.limits.Work+maxMoreWork && left <= part; part /= 2 {
 		zeros++
 	}
-	return min(zeros, registry.MaxWork), time.Hour * time.Duration(all*3/4+1-left) / time.Duration(all)
+	return min(zeros, proofofwork.MaxBits), time.Hour * time.Duration(all*3/4+1-left) / time.Duration(all)
 }
 
 // checkWork checks the proof of work of a registration, if it needs one. It returns a function to

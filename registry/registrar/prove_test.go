@@ -23,6 +23,7 @@ import (
 	"gazetteer/protocol/httpsig"
 	"gazetteer/protocol/jcs"
 	"gazetteer/registry"
+	"gazetteer/registry/proofofwork"
 	"gazetteer/registry/registrar"
 	"gazetteer/store"
 	"gazetteer/store/boltstore"
@@ -213,7 +214,7 @@ func TestChallengesAfterClockWasAhead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		solution, err := registry.SolveWork(t.Context(), work, key)
+		solution, err := proofofwork.Solve(t.Context(), work, key)
 		if err != nil {
 			t.Fatal(err)
 		}

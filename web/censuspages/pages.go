@@ -14,6 +14,7 @@ import (
 
 	"gazetteer/api/answer"
 	"gazetteer/census"
+	"gazetteer/census/tally"
 	"gazetteer/conformance"
 	"gazetteer/document"
 	"gazetteer/document/diff"
@@ -245,7 +246,7 @@ func listOfColumn(t census.Table, column string) string {
 type hostsView struct {
 	Heading    string
 	Definition string
-	All        census.Count
+	All        tally.Count
 	Note       string // why nothing is counted
 	Hosts      []string
 	Rule       string // whose finding on the page of each host is linked, "" for other figures

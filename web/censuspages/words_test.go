@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"gazetteer/census"
+	"gazetteer/census/tally"
 	"gazetteer/internal/fakestore"
 	"gazetteer/internal/teststore"
 	"gazetteer/lint"
@@ -46,12 +47,12 @@ func TestFolderInWords(t *testing.T) {
 
 // TestDrawingsSayHowManyBarsTheyHave checks that a drawing of some values only says of how many.
 func TestDrawingsSayHowManyBarsTheyHave(t *testing.T) {
-	f := census.Figures{Features: map[census.Feature]census.Count{}}
+	f := census.Figures{Features: map[census.Feature]tally.Count{}}
 	for i, r := range lint.Rules() {
 		if i == census.MaxBars+2 {
 			break
 		}
-		f.Features[census.Feature{Family: "rule", Value: r.Code}] = census.Count{Hosts: 1 + i, Domains: 1 + i}
+		f.Features[census.Feature{Family: "rule", Value: r.Code}] = tally.Count{Hosts: 1 + i, Domains: 1 + i}
 	}
 	for _, table := range f.Tables() {
 		if table.Name != "rule" {

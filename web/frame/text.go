@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/text/width"
 
-	"gazetteer/fetch"
+	"gazetteer/internal/lookalike"
 )
 
 // escapeText returns an untrusted text as HTML that shows all of it: markup is escaped, and each
@@ -263,7 +263,7 @@ func isSeparator(r rune) bool {
 // describeLookalike says in what way the name of a host can be mistaken for another, "" when it
 // cannot.
 func describeLookalike(host string) string {
-	if l, found := fetch.FindLookalike(host); found {
+	if l, found := lookalike.FindHost(host); found {
 		return l.String()
 	}
 	return ""

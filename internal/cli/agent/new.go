@@ -23,6 +23,7 @@ import (
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
 	"gazetteer/registry/keyfile"
+	"gazetteer/registry/proofofwork"
 )
 
 // recordFlags contains the members of a record that flags set.
@@ -271,11 +272,11 @@ func (a *verbs) sendRegistration(ctx context.Context, server *cli.Client, body m
 	path := cli.AgentPath("register", "") + "?wait=5"
 	raw, err := server.SendJSON(ctx, http.MethodPost, path, body, signer, made)
 	refused, ok := errors.AsType[*cli.RefusedError](err)
-	if !ok || refused.Work == nil || refused.Work.Bits > registry.MaxWork {
+	if !ok || refused.Work == nil || refused.Work.Bits > proofofwork.MaxBits {
 		return raw, err
 	}
 	fmt.Fprintf(a.Err, "Very many agents are being registered, so the registry requires %d bits of work. This takes a while.\n", refused.Work.Bits)
-	if signer.Work, err = registry.SolveWork(ctx, *refused.Work, signer.Key.Public().(ed25519.PublicKey)); err != nil {
+	if signer.Work, err = proofofwork.Solve(ctx, *refused.Work, signer.Key.Public().(ed25519.PublicKey)); err != nil {
 		return nil, err
 	}
 	return server.SendJSON(ctx, http.MethodPost, path, body, signer, made)

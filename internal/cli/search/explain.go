@@ -13,8 +13,8 @@ import (
 	"gazetteer/api/answer"
 	"gazetteer/conformance"
 	"gazetteer/crawler"
-	"gazetteer/fetch"
 	"gazetteer/internal/cli"
+	"gazetteer/internal/lookalike"
 	"gazetteer/lint/format"
 )
 
@@ -53,7 +53,7 @@ func (a *verbs) explainHost(ctx context.Context, c *cli.Client, host string) err
 		listed = "listed"
 	}
 	fmt.Fprintf(a.Out, "%s  %s: %s\n", style.Bold(format.Visible(e.Host)), listed, e.Why)
-	if l, found := fetch.FindLookalike(e.Host); found {
+	if l, found := lookalike.FindHost(e.Host); found {
 		fmt.Fprintf(a.Out, "The name %s. Check that it is the host you mean.\n", l)
 	}
 	fmt.Fprintln(a.Out)

@@ -1,4 +1,6 @@
-package fetch
+// Package lookalike finds names that people mistake for others: names of hosts with letters of other
+// scripts, names that readers see as the same, and names of agents that read like an identifier.
+package lookalike
 
 import (
 	"fmt"
@@ -10,21 +12,21 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// A Lookalike says why people can mistake the name of a host for another name.
-type Lookalike struct {
-	Host    string   // the other name, in ASCII; "" when only scripts are mixed
+// A Host says why people can mistake the name of a host for another name.
+type Host struct {
+	Other   string   // the other name, in ASCII; "" when only scripts are mixed
 	Scripts []string // of the letters that differ from it, or of the part that mixes them, in order
 }
 
 // String returns a sentence without its subject, the name of the host.
-func (l Lookalike) String() string {
+func (l Host) String() string {
 	switch {
-	case l.Host == "":
+	case l.Other == "":
 		return "mixes " + joinWords(l.Scripts) + " letters in one word"
 	case slices.Equal(l.Scripts, []string{"Latin"}):
-		return fmt.Sprintf("reads like %s, but contains other Latin letters", l.Host)
+		return fmt.Sprintf("reads like %s, but contains other Latin letters", l.Other)
 	}
-	return fmt.Sprintf("reads like %s, but contains %s letters", l.Host, joinWords(l.Scripts))
+	return fmt.Sprintf("reads like %s, but contains %s letters", l.Other, joinWords(l.Scripts))
 }
 
 func joinWords(words []string) string {
@@ -35,26 +37,26 @@ func joinWords(words []string) string {
 	return strings.Join(words[:last], ", ") + " and " + words[last]
 }
 
-// FindLookalike reports whether a host name in ASCII, as [CheckHost] returns it, reads like another
+// FindHost reports whether a host name in ASCII, as fetch.CheckHost returns it, reads like another
 // one: its letters have the shapes of ASCII letters, or a label mixes scripts that have letters of
 // the same shape. Names that are plain ASCII (paypa1.com) are not compared.
-func FindLookalike(host string) (Lookalike, bool) {
+func FindHost(host string) (Host, bool) {
 	if !strings.HasPrefix(host, "xn--") && !strings.Contains(host, ".xn--") {
-		return Lookalike{}, false
+		return Host{}, false
 	}
 	name, err := idna.Punycode.ToUnicode(host)
 	if err != nil {
-		return Lookalike{}, false
+		return Host{}, false
 	}
 	if shape, scripts := asciiShape(name); shape != "" {
-		return Lookalike{Host: shape, Scripts: scripts}, true
+		return Host{Other: shape, Scripts: scripts}, true
 	}
 	for label := range strings.SplitSeq(name, ".") {
 		if scripts := scriptsOf(label); mixed(scripts) {
-			return Lookalike{Scripts: scripts}, true
+			return Host{Scripts: scripts}, true
 		}
 	}
-	return Lookalike{}, false
+	return Host{}, false
 }
 
 // asciiShape returns the ASCII name with the shape of name, "" if there is none, and the scripts of
@@ -79,11 +81,21 @@ func asciiShape(name string) (shape string, scripts []string) {
 	return b.String(), scriptsOf(replaced.String())
 }
 
-// ASCIIShape returns the ASCII letter or digit that most typefaces draw like a small letter of another
-// script, if there is one.
-func ASCIIShape(r rune) (byte, bool) {
-	ascii, known := sameShape[r]
-	return ascii, known
+// similarASCII maps what sans-serif typefaces draw alike to one character.
+var similarASCII = strings.NewReplacer("0", "o", "1", "l", "i", "l", "5", "s", "rn", "m", "vv", "w")
+
+// Skeleton reduces a name to the characters that a reader sees at a glance: names with the same
+// skeleton are easily confused. It is "" for a name without letters and digits.
+func Skeleton(name string) string {
+	return similarASCII.Replace(strings.Map(func(r rune) rune {
+		if ascii, known := sameShape[r]; known {
+			return rune(ascii)
+		}
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			return -1
+		}
+		return r
+	}, strings.ToLower(norm.NFKC.String(name))))
 }
 
 // sameShape are the letters that most typefaces draw like an ASCII letter, among those that a host

@@ -1,12 +1,13 @@
-package fetch_test
+package lookalike_test
 
 import (
 	"testing"
 
 	"gazetteer/fetch"
+	"gazetteer/internal/lookalike"
 )
 
-func TestLookalikeNamesAreFound(t *testing.T) {
+func TestLookalikeHostsAreFound(t *testing.T) {
 	for name, want := range map[string]string{
 		"аррӏе.com":          "reads like apple.com, but contains Cyrillic letters",
 		"www.аррӏе.com":      "reads like www.apple.com, but contains Cyrillic letters",
@@ -34,7 +35,7 @@ func TestLookalikeNamesAreFound(t *testing.T) {
 		if err != nil {
 			host = name
 		}
-		l, found := fetch.FindLookalike(host)
+		l, found := lookalike.FindHost(host)
 		if found != (want != "") || found && l.String() != want {
 			t.Errorf("%s (%s): %v %q, want %q", name, host, found, l, want)
 		}

@@ -1,4 +1,4 @@
-package registry
+package lookalike
 
 import (
 	"regexp"
@@ -7,16 +7,14 @@ import (
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
-
-	"gazetteer/fetch"
 )
 
-// readsLikeIdentifier reports whether a name contains what people take for a DID, an AIR ID or a
+// ReadsLikeIdentifier reports whether a name contains what people take for a DID, an AIR ID or a
 // handle ("@name"). It compares the shapes of characters: letters of other scripts, with accents or
 // set apart by spaces, and other signs in place of dashes and colons. Its tables have the signs of
 // "AIR", "did:" and "@" alone: a name in letters of other shapes can still look like an identifier
 // in some typefaces.
-func readsLikeIdentifier(name string) bool {
+func ReadsLikeIdentifier(name string) bool {
 	shape := joinSpaced(identifierShape(name))
 	if didShape.MatchString(shape) || handleShape.MatchString(shape) || dashedShape.MatchString(shape) {
 		return true
@@ -56,7 +54,7 @@ func identifierShape(text string) string {
 	var b strings.Builder
 	for _, c := range norm.NFKD.String(text) {
 		c = unicode.ToLower(c)
-		ascii, known := fetch.ASCIIShape(c)
+		ascii, known := sameShape[c]
 		switch {
 		case unicode.In(c, unicode.Mn, unicode.Me, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point):
 		case known:
@@ -75,7 +73,7 @@ func identifierShape(text string) string {
 }
 
 // signShapes are characters that look like those of "AIR-" and "did:", besides the letters of
-// [fetch.ASCIIShape]. Capitals of scripts without small letters, and letters whose small form has
+// sameShape. Capitals of scripts without small letters, and letters whose small form has
 // another shape, are here.
 var signShapes = map[rune]byte{
 	'ꭺ': 'a', 'ᗅ': 'a', 'ꓮ': 'a', '🅰': 'a', '🄰': 'a', 'ꭱ': 'r', 'ꮢ': 'r', 'ᖇ': 'r', 'ꓣ': 'r', 'ꓤ': 'r', '🅁': 'r', '🆁': 'r',
