@@ -13,7 +13,6 @@ import (
 	"gazetteer/internal/exit"
 	"gazetteer/internal/nearest"
 	"gazetteer/lint/format"
-	"gazetteer/registry"
 	"gazetteer/registry/proofofwork"
 )
 
