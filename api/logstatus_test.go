@@ -18,6 +18,7 @@ import (
 	"gazetteer/document"
 	"gazetteer/registry/audit"
 	"gazetteer/registry/audit/audittest"
+	"gazetteer/registry/audit/leafform"
 	"gazetteer/store"
 	"gazetteer/store/boltstore"
 )
@@ -102,7 +103,7 @@ func TestSilentLockBesideFullDisk(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !audit.HistoryKey(r.Key) {
+		if !leafform.HistoryKey(r.Key) {
 			continue
 		}
 		if _, err := h.store.Apply(t.Context(), store.Delete(r.Key)); err != nil {

@@ -13,6 +13,7 @@ import (
 	"gazetteer/index/damage"
 	"gazetteer/registry/audit"
 	"gazetteer/registry/audit/checkpoint"
+	"gazetteer/registry/audit/leafform"
 	"gazetteer/registry/audit/tiles"
 	"gazetteer/registry/audit/witness"
 	"gazetteer/registry/keyfile"
@@ -125,7 +126,7 @@ func (c *checker) checkAll(ctx context.Context) (err error) {
 	if whole, err := c.checkFiles(); err != nil || !whole {
 		return errors.Join(err, c.checkWithoutStore(ctx))
 	}
-	s, err := boltstore.Open(ctx, c.dir, boltstore.Options{KeepDeletion: audit.HistoryKey, LeaveRollback: !c.restored})
+	s, err := boltstore.Open(ctx, c.dir, boltstore.Options{KeepDeletion: leafform.HistoryKey, LeaveRollback: !c.restored})
 	var damaged *boltstore.DamagedError
 	switch {
 	case errors.As(err, &damaged):

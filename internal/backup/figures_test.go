@@ -17,6 +17,7 @@ import (
 	"gazetteer/internal/wait"
 	"gazetteer/registry/audit"
 	"gazetteer/registry/audit/checkpoint"
+	"gazetteer/registry/audit/leafform"
 	"gazetteer/store"
 	"gazetteer/store/boltstore"
 )
@@ -41,7 +42,7 @@ func TestBackupFigures(t *testing.T) {
 		megabytes, judged = n, true
 	}
 	dir := filepath.Join(t.TempDir(), "data")
-	s, err := boltstore.Open(t.Context(), dir, boltstore.Options{KeepDeletion: audit.HistoryKey})
+	s, err := boltstore.Open(t.Context(), dir, boltstore.Options{KeepDeletion: leafform.HistoryKey})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +91,7 @@ func TestBackupFigures(t *testing.T) {
 		t.Fatal(err)
 	}
 	restoring := time.Since(begun)
-	again, err := boltstore.Open(t.Context(), restored, boltstore.Options{KeepDeletion: audit.HistoryKey})
+	again, err := boltstore.Open(t.Context(), restored, boltstore.Options{KeepDeletion: leafform.HistoryKey})
 	if err != nil {
 		t.Fatal(err)
 	}

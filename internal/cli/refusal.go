@@ -18,19 +18,19 @@ import (
 
 // refusal contains the registry's additions to the members that all problems share.
 type refusal struct {
-	Code     string              `json:"code"`
-	Expected string              `json:"expected"`
-	Got      string              `json:"got"`
-	Base     string              `json:"signature_base"`
-	AirID    string              `json:"air_id"`
+	Code     string            `json:"code"`
+	Expected string            `json:"expected"`
+	Got      string            `json:"got"`
+	Base     string            `json:"signature_base"`
+	AirID    string            `json:"air_id"`
 	Work     *proofofwork.Task `json:"work"`
 }
 
 // A RefusedError is an answer that refuses a request.
 type RefusedError struct {
 	Status int
-	Code   string              // the kind of problem
-	AirID  string              // the agent that it is about, "" for none
+	Code   string            // the kind of problem
+	AirID  string            // the agent that it is about, "" for none
 	Work   *proofofwork.Task // the required proof of work; nil for none
 	err    error
 }

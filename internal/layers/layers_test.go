@@ -16,7 +16,7 @@ const module = "gazetteer"
 // and no others of the module except those in also.
 var rows = [][]string{
 	{"limit", "internal/heap"},
-	{"internal/psl", "internal/wait", "internal/privatefile", "internal/eventstream", "internal/worddiff", "internal/nearest", "internal/cputime", "internal/testclock", "internal/cache", "web/plot"},
+	{"internal/psl", "internal/lookalike", "internal/wait", "internal/privatefile", "internal/eventstream", "internal/worddiff", "internal/nearest", "internal/cputime", "internal/testclock", "internal/cache", "web/plot"},
 	{"internal/steadyclock", "internal/mcphttp"},
 	{"protocol", "protocol/english", "protocol/jcs"},
 	{"protocol/effect", "protocol/tree", "protocol/yaml"},
@@ -33,9 +33,9 @@ var rows = [][]string{
 	{"protocol/a2a/driver", "protocol/a2a/a2ahttp", "protocol/a2a/a2atest"},
 	{"document", "store", "index/wordvec", "index/tokens", "index/translate", "index/bitset", "index/damage", "index/pace", "index/expressions"},
 	{"document/diff/meaning"},
-	{"document/diff", "store/follow", "store/boltfile", "store/storetest", "fetch", "call", "lint/repair", "registry/keyfile", "index/query", "index/semantic", "index/spelling"},
+	{"document/diff", "store/follow", "store/boltfile", "store/storetest", "fetch", "call", "lint/repair", "registry/keyfile", "registry/proofofwork", "census/tally", "index/query", "index/semantic", "index/spelling"},
 	{"crawler/frontier", "crawler/hostlist", "crawler/journal", "crawler/politeness", "index/entry", "conformance", "registry/audit/checkpoint", "registry/resolve"},
-	{"index/view", "index/siblings", "registry/audit/proof", "registry/audit/tiles"},
+	{"index/view", "index/siblings", "registry/audit/proof", "registry/audit/tiles", "registry/audit/leafform"},
 	{"store/boltstore", "conformance/standing", "crawler", "index", "registry", "lint", "relay"},
 	{"mailbox", "relay/boltqueue", "relay/relayhttp", "lint/format", "registry/audit", "registry/audit/witness", "registry/attestation", "changefeed"},
 	{"toolhost"},
@@ -69,7 +69,7 @@ var rows = [][]string{
 var also = map[string][]string{}
 
 // alone names packages that import nothing of the module at all.
-var alone = []string{"limit", "internal/heap", "internal/cache", "internal/cputime", "internal/testclock", "internal/psl", "internal/wait", "internal/privatefile", "internal/eventstream", "store", "web/history", "web/plot", "internal/fakenet", "internal/need", "protocol/english", "protocol/jcs", "index/wordvec", "index/tokens", "index/bitset"}
+var alone = []string{"limit", "internal/heap", "internal/cache", "internal/cputime", "internal/testclock", "internal/psl", "internal/lookalike", "internal/wait", "internal/privatefile", "internal/eventstream", "store", "web/history", "web/plot", "internal/fakenet", "internal/need", "protocol/english", "protocol/jcs", "index/wordvec", "index/tokens", "index/bitset"}
 
 // commands below these folders never ship: generators, and examples of the documentation.
 var generators = []string{"docs/quickstart/agent", "docs/quickstart/search", "docs/quickstart/mcp"}

@@ -143,6 +143,20 @@ func Lock(path string) (*os.File, error) {
 	return f, nil
 }
 
+// IsReplaced reports whether the path of an open file names another file, or none: what is written
+// would be lost at the end of the process.
+func IsReplaced(f *os.File, path string) (bool, error) {
+	open, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	named, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
+	return err == nil && !os.SameFile(named, open), err
+}
+
 // SyncDir makes the names in a directory survive a loss of power.
 func SyncDir(dir string) error {
 	d, err := os.Open(dir)

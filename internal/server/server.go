@@ -33,6 +33,7 @@ import (
 	"gazetteer/join"
 	"gazetteer/limit"
 	"gazetteer/registry/audit"
+	"gazetteer/registry/audit/leafform"
 	"gazetteer/registry/audit/witness"
 	"gazetteer/registry/directory"
 	"gazetteer/registry/registrar"
@@ -118,7 +119,7 @@ func Open(ctx context.Context, c config.Config, e Environment, l *slog.Logger, o
 		}
 		return nil
 	}
-	if h.Store, err = boltstore.Open(ctx, c.DataDir, boltstore.Options{Log: l, MinFree: c.MinFreeBytes, KeepDeletion: audit.HistoryKey, Now: h.clock.Due, Check: openLog}); err != nil {
+	if h.Store, err = boltstore.Open(ctx, c.DataDir, boltstore.Options{Log: l, MinFree: c.MinFreeBytes, KeepDeletion: leafform.HistoryKey, Now: h.clock.Due, Check: openLog}); err != nil {
 		return nil, err
 	}
 	removed, err := backup.RemoveAbandonedStreams(c.DataDir)

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"gazetteer/registry/audit/checkpoint"
+	"gazetteer/registry/audit/leafform"
 	"gazetteer/registry/audit/tiles"
 	"gazetteer/store"
 
@@ -141,7 +142,7 @@ const progressStep = 4096
 
 // compareLeaves compares each leaf with its record.
 func (c *comparison) compareLeaves(progress func(done, total int64)) error {
-	salter := salter(c.state.Salt)
+	salter := leafform.Salter(c.state.Salt)
 	for index := range c.state.Size {
 		if index%progressStep == 0 {
 			if err := c.ctx.Err(); err != nil {
@@ -183,7 +184,7 @@ func (c *comparison) compareLeaves(progress func(done, total int64)) error {
 			}
 		case err != nil:
 			return err
-		case tlog.RecordHash(salter.recordLeaf(r)) != e.Hash && !c.isChanged(e.Key):
+		case tlog.RecordHash(salter.RecordLeaf(r)) != e.Hash && !c.isChanged(e.Key):
 			c.report(fmt.Sprintf("leaf %d is the record %s, and the store has another record under that key", index, e.Key))
 		}
 	}
@@ -231,7 +232,7 @@ func (c *comparison) compareRecords() error {
 			if err != nil && !store.Damaged(r, err) {
 				return fmt.Errorf("read the store: %w", err)
 			}
-			if err != nil || !HistoryKey(r.Key) {
+			if err != nil || !leafform.HistoryKey(r.Key) {
 				continue
 			}
 			_, logged := c.logged[maphash.String(c.seed, r.Key)]

@@ -88,7 +88,7 @@ func writeAt(f *os.File, data []byte, offset int64) error {
 type state struct {
 	Format int    `json:"format"`
 	Origin string `json:"origin"`
-	// Salt is the log's secret; see salter.
+	// Salt is the log's secret; see [leafform.Salter].
 	Salt []byte `json:"salt"`
 	// Store, Incarnation and Seq are the cursor. If only Store is set, the log follows the store
 	// from the beginning again.
@@ -209,18 +209,9 @@ func readSigned(file string, text []byte, verifier note.Verifier) (keptCheckpoin
 	return keptCheckpoint{c, text, len(n.Sigs) > 0}, nil
 }
 
-// checkPath returns an error if the path of an open file names another file, or none: what is
-// written would be lost at the end of the process.
+// checkPath returns an error if an open file was removed or replaced.
 func checkPath(f *os.File) error {
-	open, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	named, err := os.Lstat(f.Name())
-	if err == nil && os.SameFile(named, open) {
-		return nil
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if replaced, err := privatefile.IsReplaced(f, f.Name()); err != nil || !replaced {
 		return err
 	}
 	return &tiles.DamagedError{File: f.Name(), Problem: "was removed or replaced while it was open", Remedy: remedyRestore}

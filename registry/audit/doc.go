@@ -9,7 +9,7 @@
 //
 // # Leaves
 //
-// The records of a store whose keys [HistoryKey] accepts become leaves, in the order of the writes.
+// The records of a store whose keys [leafform.HistoryKey] accepts become leaves, in the order of the writes.
 // Such records are never overwritten. A leaf is the canonical JSON (RFC 8785, but with unchanged
 // numbers) of
 //

@@ -138,7 +138,7 @@ func (l *Log) eraseAgain() error {
 func (l *Log) eraseRecords(deleted map[string]uint64) (noted bool, err error) {
 	b, failed := l.newBatch(), map[string]uint64{}
 	for key, seq := range deleted {
-		if _, _, keyErr := l.eraseKey(b, key, l.salter.tablePlace(key)); keyErr != nil {
+		if _, _, keyErr := l.eraseKey(b, key, l.salter.TablePlace(key)); keyErr != nil {
 			failed[key], err = seq, fmt.Errorf("%w: %w", errErase, keyErr)
 		}
 	}

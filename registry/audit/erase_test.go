@@ -20,6 +20,7 @@ import (
 	"gazetteer/internal/need"
 	"gazetteer/registry/audit/audittest"
 	"gazetteer/registry/audit/checkpoint"
+	"gazetteer/registry/audit/leafform"
 	"gazetteer/registry/audit/tiles"
 	"gazetteer/store"
 	"gazetteer/store/boltstore"
@@ -92,7 +93,7 @@ func (h *fixture) checkUndeclared(want int64) {
 // compare compares the log with the store; both must be closed.
 func (h *fixture) compare() (c StoreComparison, problems []string) {
 	h.t.Helper()
-	s, err := boltstore.Open(h.t.Context(), filepath.Join(h.dir, "store"), boltstore.Options{KeepDeletion: HistoryKey, LeaveRollback: true})
+	s, err := boltstore.Open(h.t.Context(), filepath.Join(h.dir, "store"), boltstore.Options{KeepDeletion: leafform.HistoryKey, LeaveRollback: true})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -756,7 +757,7 @@ const erasuresMost = 40
 // whose content is erased.
 func eraseUntilKilled(dir string) {
 	ctx := context.Background()
-	s, err := boltstore.Open(ctx, filepath.Join(dir, "store"), boltstore.Options{MinFree: -1, KeepDeletion: HistoryKey})
+	s, err := boltstore.Open(ctx, filepath.Join(dir, "store"), boltstore.Options{MinFree: -1, KeepDeletion: leafform.HistoryKey})
 	if err != nil {
 		childFails(err)
 	}

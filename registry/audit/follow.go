@@ -15,6 +15,7 @@ import (
 	"gazetteer/internal/wait"
 	"gazetteer/limit"
 	"gazetteer/registry/audit/checkpoint"
+	"gazetteer/registry/audit/leafform"
 	"gazetteer/registry/audit/tiles"
 	"gazetteer/store"
 	"gazetteer/store/follow"
@@ -221,7 +222,7 @@ func (l *Log) checkStore(ctx context.Context) error {
 			return l.stopForLoss(e, "the store does not have it")
 		case err != nil:
 			return err
-		case tlog.RecordHash(l.salter.recordLeaf(r)) == e.Hash:
+		case tlog.RecordHash(l.salter.RecordLeaf(r)) == e.Hash:
 			return nil
 		case e.Erased && !e.Deleted, e.Deleted && valid && r.Seq > l.state.Seq:
 			continue // deleted, and written again
@@ -395,7 +396,7 @@ func (l *Log) appendRecords(records []store.Record, upTo store.Cursor, due bool)
 // addRecord adds a leaf for a record unless the log already has it: after a restore the log reads
 // the store from the beginning again.
 func (l *Log) addRecord(b *batch, r store.Record) error {
-	key, group := l.salter.tablePlace(r.Key), l.salter.tablePlace(groupOf(r.Key))
+	key, group := l.salter.TablePlace(r.Key), l.salter.TablePlace(leafform.GroupOf(r.Key))
 	leaf, undeclared, err := l.leafOf(b, r, key)
 	if err != nil || leaf == nil {
 		return err
@@ -435,9 +436,9 @@ func (l *Log) leafOf(b *batch, r store.Record, place uint32) (leaf []byte, undec
 		if err != nil || again {
 			return nil, false, err
 		}
-		return l.salter.deletionLeaf(r.Key, erased), false, nil
+		return l.salter.DeletionLeaf(r.Key, erased), false, nil
 	}
-	leaf = l.salter.recordLeaf(r)
+	leaf = l.salter.RecordLeaf(r)
 	for newest, err := range l.ofKey(b, r.Key, place, false) {
 		undeclared = newest.flags&flagDeleted == 0 && (newest.flags&flagErased != 0 || l.isUnerased(r.Key))
 		if err != nil || !undeclared && newest.hash == tlog.RecordHash(leaf) {

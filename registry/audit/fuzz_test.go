@@ -8,6 +8,7 @@ import (
 
 	"gazetteer/registry/audit/audittest"
 	"gazetteer/registry/audit/checkpoint"
+	"gazetteer/registry/audit/leafform"
 	"gazetteer/registry/audit/tiles"
 	"gazetteer/store"
 )
@@ -38,8 +39,8 @@ func FuzzLeaf(f *testing.F) {
 		if key = strings.ToValidUTF8(key, ""); len(key) > 512 {
 			return // no key of a store
 		}
-		leaf := salter("secret").recordLeaf(store.Record{Key: key, Value: value})
-		if len(leaf) > tiles.MaxLeaf || !bytes.Equal(leaf, salter("secret").recordLeaf(store.Record{Key: key, Value: value})) {
+		leaf := leafform.Salter("secret").RecordLeaf(store.Record{Key: key, Value: value})
+		if len(leaf) > tiles.MaxLeaf || !bytes.Equal(leaf, leafform.Salter("secret").RecordLeaf(store.Record{Key: key, Value: value})) {
 			t.Fatalf("%q", leaf)
 		}
 		var says struct {
@@ -58,7 +59,7 @@ func FuzzLeaf(f *testing.F) {
 			t.Fatalf("%q is taken for a deletion: %v, %v", leaf, erased, err)
 		}
 		if says.Record != nil {
-			again := salter("secret").recordLeaf(store.Record{Key: key, Value: says.Record})
+			again := leafform.Salter("secret").RecordLeaf(store.Record{Key: key, Value: says.Record})
 			if !bytes.Equal(again, leaf) {
 				t.Fatalf("%q is canonical and becomes %q", leaf, again)
 			}

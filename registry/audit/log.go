@@ -18,6 +18,7 @@ import (
 	"gazetteer/internal/privatefile"
 	"gazetteer/internal/wait"
 	"gazetteer/registry/audit/checkpoint"
+	"gazetteer/registry/audit/leafform"
 	"gazetteer/registry/audit/tiles"
 	"gazetteer/store"
 	"gazetteer/store/follow"
@@ -43,7 +44,7 @@ type Options struct {
 	// Known are signed checkpoints of this log that are stored elsewhere, such as in the store: the
 	// tree must contain them.
 	Known [][]byte
-	// Leaf reports which keys of the store become leaves; nil is [HistoryKey]. Their records must
+	// Leaf reports which keys of the store become leaves; nil is [leafform.HistoryKey]. Their records must
 	// never be overwritten, because the log would miss some of them.
 	Leaf func(key string) bool
 	// AcceptLoss continues although the store has lost logged records, because an older copy of it
@@ -80,7 +81,7 @@ type Log struct {
 	acceptKey   bool
 	lockWitness *Cosigner
 	now         func() time.Time
-	salter      salter
+	salter      leafform.Salter
 	log         *slog.Logger
 	retry       time.Duration // the first pause after a full disk
 	sync        func(*os.File) error
@@ -141,7 +142,7 @@ func Open(ctx context.Context, o Options) (*Log, error) {
 		return nil, errors.New("open log: it needs a store and a key")
 	}
 	if o.Leaf == nil {
-		o.Leaf = HistoryKey
+		o.Leaf = leafform.HistoryKey
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

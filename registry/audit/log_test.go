@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"gazetteer/registry/audit/checkpoint"
+	"gazetteer/registry/audit/leafform"
 	"gazetteer/registry/audit/tiles"
 	"gazetteer/store"
 
@@ -74,7 +75,7 @@ func TestCheckpointOpens(t *testing.T) {
 }
 
 func TestLeaf(t *testing.T) {
-	s := salter("secret")
+	s := leafform.Salter("secret")
 	long := strings.Repeat("x", tiles.MaxLeaf)
 	tests := []struct {
 		name, value string
@@ -93,25 +94,25 @@ func TestLeaf(t *testing.T) {
 		{"too long for the layout", `"` + long + `"`, `{"key":"k","sha256":"f2f75b2eba07dbb0f5e2a43a8a7df9a6ba9cf8d0fd2e45d9a2a9e7a7d3a5c6f6","size":65537}`},
 	}
 	for _, test := range tests {
-		leaf := s.recordLeaf(store.Record{Key: "k", Value: []byte(test.value)})
+		leaf := s.RecordLeaf(store.Record{Key: "k", Value: []byte(test.value)})
 		if len(leaf) > tiles.MaxLeaf || !json.Valid(leaf) {
 			t.Errorf("%s: %d bytes, JSON %v", test.name, len(leaf), json.Valid(leaf))
 		}
-		if again := s.recordLeaf(store.Record{Key: "k", Value: []byte(test.value)}); !bytes.Equal(again, leaf) {
+		if again := s.RecordLeaf(store.Record{Key: "k", Value: []byte(test.value)}); !bytes.Equal(again, leaf) {
 			t.Errorf("%s: the second time the leaf is another", test.name)
 		}
-		if other := salter("other").recordLeaf(store.Record{Key: "k", Value: []byte(test.value)}); bytes.Equal(other, leaf) {
+		if other := leafform.Salter("other").RecordLeaf(store.Record{Key: "k", Value: []byte(test.value)}); bytes.Equal(other, leaf) {
 			t.Errorf("%s: another secret gives the same leaf", test.name)
 		}
 		if got := withoutSalt(t, leaf); test.want != "" && !strings.HasPrefix(test.name, "too long") && got != test.want {
 			t.Errorf("%s: %s, not %s", test.name, got, test.want)
 		}
 	}
-	leaf := withoutSalt(t, s.recordLeaf(store.Record{Key: "k", Value: []byte(`"` + long + `"`)}))
+	leaf := withoutSalt(t, s.RecordLeaf(store.Record{Key: "k", Value: []byte(`"` + long + `"`)}))
 	if !strings.HasPrefix(leaf, `{"key":"k","sha256":"`) || !strings.HasSuffix(leaf, `","size":65537}`) {
 		t.Errorf("a long value: %.200s", leaf)
 	}
-	if got := withoutSalt(t, s.deletionLeaf("k", []int64{7, 3})); got != `{"deleted":true,"erases":[3,7],"key":"k"}` {
+	if got := withoutSalt(t, s.DeletionLeaf("k", []int64{7, 3})); got != `{"deleted":true,"erases":[3,7],"key":"k"}` {
 		t.Errorf("a deletion: %s", got)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"gazetteer/registry/audit/checkpoint"
+	"gazetteer/registry/audit/leafform"
 	"gazetteer/registry/audit/tiles"
 	"gazetteer/store"
 	"gazetteer/store/boltstore"
@@ -133,7 +134,7 @@ func (l *lines) until(t *testing.T, text string) {
 
 func openStore(t testing.TB, dir string) *boltstore.Store {
 	t.Helper()
-	s, err := boltstore.Open(t.Context(), dir, boltstore.Options{MinFree: -1, KeepDeletion: HistoryKey})
+	s, err := boltstore.Open(t.Context(), dir, boltstore.Options{MinFree: -1, KeepDeletion: leafform.HistoryKey})
 	if err != nil {
 		t.Fatal(err)
 	}

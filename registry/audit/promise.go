@@ -24,7 +24,7 @@ func (l *Log) Promise(r store.Record) ([]byte, error) {
 		return nil, fmt.Errorf("promise inclusion: the record %s becomes no leaf", r.Key)
 	}
 	issued := l.now().UTC().Truncate(time.Second)
-	p := proof.Promise{Origin: l.key.Name(), Key: r.Key, Leaf: tlog.RecordHash(l.salter.recordLeaf(r)),
+	p := proof.Promise{Origin: l.key.Name(), Key: r.Key, Leaf: tlog.RecordHash(l.salter.RecordLeaf(r)),
 		Issued: issued, By: issued.Add(promiseDelay)}
 	signed, err := l.key.SignText(p.Text())
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"gazetteer/protocol"
 	"gazetteer/registry/audit/checkpoint"
+	"gazetteer/registry/audit/leafform"
 	"gazetteer/registry/audit/proof"
 	"gazetteer/registry/audit/tiles"
 
@@ -139,7 +140,7 @@ func (l *Log) readVerified(head checkpoint.Checkpoint, index int64) (LogEntry, e
 // ends the sequence with its error.
 func (l *Log) Find(ctx context.Context, key string) iter.Seq2[LogEntry, error] {
 	return func(yield func(LogEntry, error) bool) {
-		group := l.salter.tablePlace(groupOf(key))
+		group := l.salter.TablePlace(leafform.GroupOf(key))
 		_, at := l.chains.chainHeads(0, group)
 		step := func(r row) (here bool, before int64) { return r.groupHash == group, r.prevGroup }
 		for e, err := range l.followChain(ctx, at, step) {
@@ -153,7 +154,7 @@ func (l *Log) Find(ctx context.Context, key string) iter.Seq2[LogEntry, error] {
 // Newest returns the newest leaf of a record or, if there is none, the newest leaf of the records
 // below its key. The error matches [ErrRange] if neither exists.
 func (l *Log) Newest(ctx context.Context, key string) (LogEntry, error) {
-	place := l.salter.tablePlace(key)
+	place := l.salter.TablePlace(key)
 	at, _ := l.chains.chainHeads(place, 0)
 	step := func(r row) (here bool, before int64) { return r.keyHash == place, r.prevKey }
 	for e, err := range l.followChain(ctx, at, step) {

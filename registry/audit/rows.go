@@ -19,7 +19,7 @@ import (
 
 // A row is the log's metadata of one leaf besides its hash. It contains the position of the leaf in
 // the file of entries, after the key of its record, and the number of the previous leaf in each of
-// two chains: of the same record, and of the same group (see groupOf). Rows are 64 bytes long and
+// two chains: of the same record, and of the same group (see leafform.GroupOf). Rows are 64 bytes long and
 // never cross a sector, so that an overwritten row is always either the old one or the new one.
 //
 //	offset 8 | key length 2 | leaf length 2 | flags 1 | 0 3 |

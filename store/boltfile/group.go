@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
-	"os"
 	"runtime"
 	"sync/atomic"
 	"syscall"
@@ -14,6 +13,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"gazetteer/internal/privatefile"
 	"gazetteer/store"
 )
 
@@ -393,13 +393,8 @@ func (f *File) CheckWrites() error {
 
 // checkPath returns a *ReplacedError if the path of the file names another file, or none.
 func (f *File) checkPath() error {
-	open, err := f.handle.Stat()
-	if err != nil {
-		return nil // the write will fail
-	}
-	named, err := os.Lstat(f.boltPath())
-	if err == nil && os.SameFile(named, open) || err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil
+	if replaced, err := privatefile.IsReplaced(f.handle, f.boltPath()); err != nil || !replaced {
+		return nil // after an error the write will fail
 	}
 	return &ReplacedError{File: f.boltPath()}
 }

@@ -1,4 +1,6 @@
-package audit
+// Package leafform makes the leaves of the log: canonical JSON with a salt. Begin with
+// [Salter.RecordLeaf]. Package audit describes the form.
+package leafform
 
 import (
 	"crypto/hmac"
@@ -30,8 +32,8 @@ func HistoryKey(key string) bool {
 	return agent && strings.Contains(rest, "/")
 }
 
-// groupOf returns the group that [Log.Find] looks up: the first two parts of a key.
-func groupOf(key string) string {
+// GroupOf returns the group in which a log finds a key: the first two parts of a key.
+func GroupOf(key string) string {
 	first := strings.IndexByte(key, '/')
 	if first < 0 {
 		return key
@@ -42,31 +44,31 @@ func groupOf(key string) string {
 	return key
 }
 
-// A salter computes the salt of a leaf. The salt is erased with the content, so that the content
+// A Salter computes the salt of a leaf. The salt is erased with the content, so that the content
 // cannot be guessed from the hash later. It is a function of the content and of a secret of the
 // log, so that the same record always becomes the same leaf.
-type salter []byte
+type Salter []byte
 
-func (s salter) saltOf(leaf []byte) string {
+func (s Salter) saltOf(leaf []byte) string {
 	return base64.RawURLEncoding.EncodeToString(s.hmacOf("salt\n", leaf)[:16])
 }
 
-// tablePlace returns the place of a key in the tables of [chains]. It depends on the secret, so
+// TablePlace returns the place of a key in the tables by which a log finds keys. It depends on the secret, so
 // that a client cannot choose keys that share one place.
-func (s salter) tablePlace(key string) uint32 {
+func (s Salter) TablePlace(key string) uint32 {
 	return binary.BigEndian.Uint32(s.hmacOf("place\n", []byte(key)))
 }
 
-func (s salter) hmacOf(use string, text []byte) []byte {
+func (s Salter) hmacOf(use string, text []byte) []byte {
 	mac := hmac.New(sha256.New, s)
 	mac.Write([]byte(use))
 	mac.Write(text)
 	return mac.Sum(nil)
 }
 
-// recordLeaf returns the leaf of a record, as the package comment describes it. It depends only on
+// RecordLeaf returns the leaf of a record, as the comment of package audit describes it. It depends only on
 // the record and the log's secret.
-func (s salter) recordLeaf(r store.Record) []byte {
+func (s Salter) RecordLeaf(r store.Record) []byte {
 	key := quoteJSON(r.Key)
 	var leaf []byte
 	if record, err := canonicalJSON(r.Value); err == nil {
@@ -81,9 +83,9 @@ func (s salter) recordLeaf(r store.Record) []byte {
 	return s.joinMembers(`"key":`+key, `,"sha256":"`+hex.EncodeToString(sum[:])+`","size":`+strconv.Itoa(len(r.Value)))
 }
 
-// deletionLeaf returns the leaf for the deletion of a record, with the numbers of the erased
+// DeletionLeaf returns the leaf for the deletion of a record, with the numbers of the erased
 // leaves.
-func (s salter) deletionLeaf(key string, erased []int64) []byte {
+func (s Salter) DeletionLeaf(key string, erased []int64) []byte {
 	slices.Sort(erased)
 	var list []byte
 	for i, index := range erased {
@@ -96,7 +98,7 @@ func (s salter) deletionLeaf(key string, erased []int64) []byte {
 }
 
 // joinMembers returns an object of the members before the salt, the salt, and the members after it.
-func (s salter) joinMembers(before, after string) []byte {
+func (s Salter) joinMembers(before, after string) []byte {
 	salt := s.saltOf([]byte("{" + before + after + "}"))
 	return []byte("{" + before + `,"salt":"` + salt + `"` + after + "}")
 }
