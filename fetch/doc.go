@@ -3,7 +3,6 @@
 // host, and [Connection.Send] makes a request over it and judges the answer. What a site does is an
 // [Outcome], never an error.
 //
-//	hostname.go	  which names may be requested at all; lookalike.go which can be mistaken for others
 //	resolver.go	  addresses of names
 //	guard.go	     the addresses that are never dialed
 //	robots.go	    what a robots.txt allows (RFC 9309)
