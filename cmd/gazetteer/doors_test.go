@@ -742,7 +742,7 @@ func solveForAnotherKey(t *testing.T, work proofofwork.Task, key ed25519.PublicK
 
 // registrationRefusal is what the refusal of a registration says.
 type registrationRefusal struct {
-	Rule string             `json:"rule"`
+	Rule string           `json:"rule"`
 	Work proofofwork.Task `json:"work"`
 }
 
