@@ -31,7 +31,6 @@ import (
 
 	"gazetteer/internal/exit"
 	"gazetteer/protocol/did"
-	"gazetteer/registry"
 	"gazetteer/registry/proofofwork"
 )
 
