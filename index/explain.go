@@ -73,11 +73,24 @@ func hashTranslated(a analysis.Analyzer, text string, words []translate.Translat
 	}
 	terms = slices.Clone(terms)
 	own := len(terms)
-	for _, w := range words {
+	words = slices.SortedStableFunc(slices.Values(words), func(a, b translate.Translation) int { return len(b.Text) - len(a.Text) })
+	meanings := make([][]tokens.Token, len(words))
+	for i, w := range words {
 		for _, m := range w.Meanings {
 			for _, t := range tokens.Tokenize(a, m) {
 				t.Surface = w.Text
-				terms = append(terms, t)
+				meanings[i] = append(meanings[i], t)
+			}
+		}
+	}
+	// The main meanings of all words come first, those of longer expressions before others: in "vereinbart
+	// einen Termin beim Arzt", the appointment is that of the last three words.
+	for rank, left := 0, len(words); left > 0; rank++ {
+		left = 0
+		for _, m := range meanings {
+			if rank < len(m) {
+				terms = append(terms, m[rank])
+				left++
 			}
 		}
 	}

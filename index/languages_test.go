@@ -127,3 +127,18 @@ func TestReasonsNameTheWordsOfTheText(t *testing.T) {
 		t.Error("a quoted text is found in translations")
 	}
 }
+
+// TestReasonsPreferTheMainMeaning checks that of two parts of a text the one that mainly has the meaning of
+// the request's word is named, not one that has it beside others: "vereinbart" arranges an appointment.
+func TestReasonsPreferTheMainMeaning(t *testing.T) {
+	x, _ := indexed(t, agis("arztpraxis.test", "BOOK /appointment: Vereinbart einen Termin beim Arzt"))
+	hits := search(t, x, query.Query{Words: "appointment"}).Hits
+	if len(hits) != 1 {
+		t.Fatalf("%d hits", len(hits))
+	}
+	for _, m := range hits[0].Why.Matched {
+		if m.Field == entry.WhatField.String() && m.Text != "termin beim arzt" {
+			t.Errorf("the intent has the appointment in %q", m.Text)
+		}
+	}
+}
