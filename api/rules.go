@@ -31,10 +31,11 @@ type rulesInput struct {
 	Q        string     `query:"q" maxLength:"200" doc:"a code or words; each must be in the code, the name or the text of a rule, or be the number of its section, such as 3.3" example:"endpoint"`
 	Family   ruleFamily `query:"family" doc:"the rules of one format by the letters of their codes, or other for the rules about fetching and recognizing documents" example:"ai"`
 	Severity string     `query:"severity" enum:"error,warning,info" doc:"the rules of one severity" example:"warning"`
+	Basis    string     `query:"basis" enum:"must,should,may,inferred,own" doc:"the rules of one origin: must, should or may as in the draft; inferred if the draft does not decide; own for our rules"`
 }
 
 func (a *API) listRules(_ context.Context, in *rulesInput) (*route.Output[RuleList], error) {
-	return route.JSON(RuleList{a.Answers.Rules(answer.RuleQuery{Words: in.Q, Family: string(in.Family), Severity: in.Severity})}), nil
+	return route.JSON(RuleList{a.Answers.Rules(answer.RuleQuery{Words: in.Q, Family: string(in.Family), Severity: in.Severity, Basis: in.Basis})}), nil
 }
 
 type ruleInput struct {

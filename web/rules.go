@@ -24,10 +24,12 @@ type rulesView struct {
 	Severity   string
 	Families   []ruleFamily
 	Severities []choice
+	Basis      string
+	Bases      []choice
 	Groups     []ruleGroup
 }
 
-// A ruleGroup is the rules of one draft.
+// A ruleGroup is the rules about one subject: a draft, or the way documents are fetched and recognized.
 type ruleGroup struct {
 	ID, Title string
 	Path      string // of its documents, "" for none
@@ -41,7 +43,7 @@ type ruleLine struct {
 	Name, Section string
 }
 
-// ruleFamily is a draft that the list can be narrowed to.
+// ruleFamily is a subject that the list can be narrowed to.
 type ruleFamily struct {
 	ID, Title string
 	Count     int
@@ -51,7 +53,7 @@ type ruleFamily struct {
 // rulesPage lists the rules that documents are checked against.
 func (p *Pages) rulesPage(c *gin.Context) (frame.WebPage, error) {
 	rules := p.answers.Rules(answer.RuleQuery{})
-	v := rulesView{All: len(rules), Query: strings.TrimSpace(c.Query("q")), Family: c.Query("family"), Severity: c.Query("severity")}
+	v := rulesView{All: len(rules), Query: strings.TrimSpace(c.Query("q")), Family: c.Query("family"), Severity: c.Query("severity"), Basis: c.Query("basis")}
 	families := answer.RuleFamilies()
 	for _, f := range families {
 		title, path, _ := strings.Cut(f.Title, ", /")
@@ -64,11 +66,14 @@ func (p *Pages) rulesPage(c *gin.Context) (frame.WebPage, error) {
 	for _, s := range []protocol.Severity{protocol.Error, protocol.Warning, protocol.Info} {
 		v.Severities = append(v.Severities, choice{s.String(), severityWords[s], s.String() == v.Severity})
 	}
+	for _, b := range []string{"must", "should", "may", "inferred", "own"} {
+		v.Bases = append(v.Bases, choice{b, basisNames[b], b == v.Basis})
+	}
 	for _, r := range rules {
 		v.Families[answer.FamilyOfRule(families, r.Code)].Count++
 	}
 	v.Unknown = v.findUnknown()
-	found := p.answers.Rules(answer.RuleQuery{Words: v.Query, Family: v.Family, Severity: v.Severity})
+	found := p.answers.Rules(answer.RuleQuery{Words: v.Query, Family: v.Family, Severity: v.Severity, Basis: v.Basis})
 	v.Total = len(found)
 	for _, r := range found {
 		group := &v.Groups[answer.FamilyOfRule(families, r.Code)]
@@ -87,7 +92,7 @@ func (v rulesView) findUnknown() []unknownFilter {
 	for _, filter := range []struct {
 		key, name, value string
 		known            []choice
-	}{{"family", "draft", v.Family, families}, {"severity", "severity", v.Severity, v.Severities}} {
+	}{{"family", "subject", v.Family, families}, {"severity", "severity", v.Severity, v.Severities}, {"basis", "basis", v.Basis, v.Bases}} {
 		if filter.value == "" || slices.ContainsFunc(filter.known, func(c choice) bool { return c.Chosen }) {
 			continue
 		}
@@ -114,6 +119,11 @@ func rulesAddress(v rulesView) string {
 	for _, s := range v.Severities {
 		if s.Chosen {
 			q.Set("severity", s.Value)
+		}
+	}
+	for _, b := range v.Bases {
+		if b.Chosen {
+			q.Set("basis", b.Value)
 		}
 	}
 	if len(q) == 0 {
@@ -143,6 +153,11 @@ var bases = map[string]string{
 	"may":      "The draft allows a reader to refuse it.",
 	"inferred": "The draft leaves it open; this is how it is read here.",
 	"own":      "This is a rule of Gazetteer, not of a draft.",
+}
+
+// basisNames names the values of the filter by basis.
+var basisNames = map[string]string{
+	"must": "Required by a draft", "should": "Advised by a draft", "may": "Permitted to readers", "inferred": "Left open by a draft", "own": "Rules of Gazetteer",
 }
 
 // weights describes a severity.

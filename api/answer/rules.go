@@ -56,13 +56,17 @@ type RuleQuery struct {
 	Words    string // see [lint.RuleMatches]
 	Family   string // the ID of a [RuleFamily]
 	Severity string
+	Basis    string // as in [RuleView]
 }
 
 // Rules lists the rules for documents that match a query, draft by draft.
 func (a *Answers) Rules(q RuleQuery) []RuleView {
 	families, views := RuleFamilies(), []RuleView{}
 	for _, r := range lint.Rules() {
-		if !lint.RuleMatches(r, q.Words) || q.Severity != "" && r.Severity.String() != q.Severity || q.Family != "" && families[FamilyOfRule(families, r.Code)].ID != q.Family {
+		if !lint.RuleMatches(r, q.Words) || q.Severity != "" && r.Severity.String() != q.Severity || q.Basis != "" && r.Basis != q.Basis {
+			continue
+		}
+		if q.Family != "" && families[FamilyOfRule(families, r.Code)].ID != q.Family {
 			continue
 		}
 		views = append(views, viewRule(r))
