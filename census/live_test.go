@@ -93,6 +93,7 @@ func checkServiceLists(t *testing.T, l *census.Live) {
 		t.Fatalf("%d services, the list has %d of %d", l.Stats().Services, len(all.Hosts), all.Total)
 	}
 	conforming, _, _ := l.Hosts(census.Feature{Family: "state", Value: "conformant=yes"}, 0, 1_000_000)
+	agis, _, _ := l.Hosts(census.Feature{Family: "format", Value: string(document.AGIS)}, 0, 1_000_000)
 	named, _, _ := l.Hosts(census.CategoryFeature(" "+strings.ToUpper(all.Categories[0].Name)), 0, 1_000_000)
 	for _, order := range []census.ServiceOrder{census.ByName, census.ByChange, census.ByOperations, census.ByHost} {
 		for name, c := range map[string]struct {
@@ -103,6 +104,7 @@ func checkServiceLists(t *testing.T, l *census.Live) {
 			"state":       {census.ServiceQuery{Is: []conformance.Name{conformance.Conformant}}, func(h string) bool { return slices.Contains(conforming, h) }},
 			"not state":   {census.ServiceQuery{Not: []conformance.Name{conformance.Conformant}}, func(h string) bool { return !slices.Contains(conforming, h) }},
 			"category":    {census.ServiceQuery{Category: all.Categories[0].Name}, func(h string) bool { return slices.Contains(named, h) }},
+			"format":      {census.ServiceQuery{Format: document.AGIS}, func(h string) bool { return slices.Contains(agis, h) }},
 			"words":       {census.ServiceQuery{Words: "00001 SHOP.test"}, func(h string) bool { return strings.Contains(h, "00001") && strings.Contains(h, "shop.test") }},
 			"all of them": {census.ServiceQuery{Words: "bank", Is: []conformance.Name{conformance.Conformant}, Category: all.Categories[0].Name}, nil},
 			"nothing":     {census.ServiceQuery{Category: "no such category"}, func(string) bool { return false }},

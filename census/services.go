@@ -21,6 +21,8 @@ type ServiceQuery struct {
 	Words string
 	// Category is one that the service names, in any case; "" for any.
 	Category string
+	// Format is one in which the services have a current document; "" for any.
+	Format document.Kind
 	// Is are states that must hold, Not those that must not be known to hold.
 	Is, Not []conformance.Name
 	Order   ServiceOrder
@@ -116,6 +118,9 @@ func (l *Live) Services(ctx context.Context, q ServiceQuery) (ServiceList, error
 	}
 	for _, name := range q.Not {
 		selected = roaring.AndNot(selected, l.hostsWith(stateFeature(name, conformance.Yes)))
+	}
+	if q.Format != "" {
+		selected = roaring.And(selected, l.hostsWith(Feature{Family: "format", Value: string(q.Format)}))
 	}
 	if words := strings.Fields(strings.ToLower(q.Words)); len(words) > 0 {
 		selected = lst.selectWords(selected, words)

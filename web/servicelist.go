@@ -10,6 +10,7 @@ import (
 	"gazetteer/api/answer"
 	"gazetteer/census"
 	"gazetteer/conformance"
+	"gazetteer/document"
 	"gazetteer/index/query"
 	"gazetteer/web/frame"
 
@@ -30,6 +31,8 @@ type servicesView struct {
 	Query, Category, Sort string
 	State                 string // of the host, as in the filter is:
 	States                []choice
+	Format                string // of a current document
+	Formats               []choice
 	Sorts                 []choice
 	Categories            []categoryLink
 	OtherCategories       []categoryLink // folded
@@ -93,9 +96,17 @@ func (p *Pages) servicesPage(c *gin.Context) (frame.WebPage, error) {
 	v := servicesView{
 		Query: strings.TrimSpace(c.Query("q")), Category: strings.ToLower(strings.TrimSpace(c.Query("category"))), Sort: c.Query("sort"), State: p.knownState(c.Query("is")),
 	}
-	v.Narrowed = v.Query != "" || v.Category != "" || v.State != ""
-	v.Refined = v.Sort != "" || v.State != ""
-	wanted := census.ServiceQuery{Words: v.Query, Category: v.Category, Counted: true, Offset: (number - 1) * frame.PerPage, Limit: frame.PerPage}
+	v.Formats = append(v.Formats, choice{"", "Any", true})
+	for _, kind := range document.AuthoritativeKinds() {
+		chosen := string(kind) == strings.ToLower(c.Query("format"))
+		v.Formats = append(v.Formats, choice{string(kind), frame.KindName(string(kind)), chosen})
+		if chosen {
+			v.Format, v.Formats[0].Chosen = string(kind), false
+		}
+	}
+	v.Narrowed = v.Query != "" || v.Category != "" || v.State != "" || v.Format != ""
+	v.Refined = v.Sort != "" || v.State != "" || v.Format != ""
+	wanted := census.ServiceQuery{Words: v.Query, Category: v.Category, Format: document.Kind(v.Format), Counted: true, Offset: (number - 1) * frame.PerPage, Limit: frame.PerPage}
 	if v.State != "" {
 		if name, negated := query.SplitNegation(v.State); negated {
 			wanted.Not = []conformance.Name{conformance.Name(name)}
@@ -153,7 +164,7 @@ func (p *Pages) servicesPage(c *gin.Context) (frame.WebPage, error) {
 	return frame.WebPage{Name: "services", Title: "Services", Description: description, Body: v}, nil
 }
 
-// setFilters adds the words and the order to q.
+// setFilters adds the words, the order and the filters without the category to q.
 func (v servicesView) setFilters(q url.Values) {
 	if v.Query != "" {
 		q.Set("q", v.Query)
@@ -163,6 +174,9 @@ func (v servicesView) setFilters(q url.Values) {
 	}
 	if v.State != "" {
 		q.Set("is", v.State)
+	}
+	if v.Format != "" {
+		q.Set("format", v.Format)
 	}
 }
 

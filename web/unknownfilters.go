@@ -33,6 +33,12 @@ func (p *Pages) findUnknownFilters(c *gin.Context, v servicesView, found answer.
 			v.linkNear(state, v.States, func(near *servicesView, value string) { near.State = value }),
 		})
 	}
+	if format := strings.ToLower(c.Query("format")); format != v.Format {
+		notes = append(notes, unknownFilter{
+			fmt.Sprintf("There is no format %q, so the list is not filtered by it.", frame.ClipPlain(40, format)),
+			v.linkNear(format, v.Formats, func(near *servicesView, value string) { near.Format = value }),
+		})
+	}
 	if order := c.Query("sort"); order != v.Sort {
 		notes = append(notes, unknownFilter{
 			fmt.Sprintf("There is no order %q, so the list is sorted by name.", frame.ClipPlain(40, order)),
