@@ -291,7 +291,7 @@ func TestResultsLeadToOmittedOperations(t *testing.T) {
 			more = append(more, text+" "+attribute(a, "href"))
 		}
 	}
-	if want := []string{"6 more from Ristorante /?q=book+tables+host%3Aristorante.test"}; !slices.Equal(more, want) {
+	if want := []string{"At least 6 more from Ristorante /?q=book+tables+host%3Aristorante.test"}; !slices.Equal(more, want) {
 		t.Errorf("the omitted operations are %q, want %q", more, want)
 	}
 	if strings.Contains(body, "<s>text message</s>") {

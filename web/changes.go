@@ -30,11 +30,10 @@ type changesView struct {
 	Severity   string
 	Severities []string
 	Changes    []changeView
-	First      bool   // the list begins here
-	Older      string // address of the next page, "" on the last
+	First      bool // the list begins here
+	Pages      frame.PageLinks
 	Meaning    string // of the severities
 	Feeds      string // query of the feeds with the same filters
-	Newest     string // address of the first page
 	All        string // address of all changes of the host, "" if they are shown
 	Unknown    bool   // no host of that name is known
 	Others     []namedFilter
@@ -86,7 +85,9 @@ func (p *Pages) changesPage(c *gin.Context) (frame.WebPage, error) {
 	}
 	v.First = before == 0
 	v.Feeds = "?" + filters.Encode()
-	v.Newest = "/changes" + v.Feeds
+	if !v.First {
+		v.Pages.First = "/changes" + v.Feeds
+	}
 	if severity != diff.None {
 		all := maps.Clone(filters)
 		all.Set("severity", diff.None.String())
@@ -102,7 +103,7 @@ func (p *Pages) changesPage(c *gin.Context) (frame.WebPage, error) {
 	}
 	if page.More {
 		filters.Set("before", strconv.FormatUint(page.Next, 10))
-		v.Older = "/changes?" + filters.Encode()
+		v.Pages.Next = "/changes?" + filters.Encode()
 	}
 	return frame.WebPage{Name: "changes", Title: "Changes", Description: "New, changed, removed and returned services and agents of the agent web.", JSON: "/api/v1/changes" + v.Feeds, Feeds: v.Feeds, Body: v}, nil
 }

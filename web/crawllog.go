@@ -16,8 +16,8 @@ const visitsPerPage = 20
 type crawlLogView struct {
 	Host   string
 	Visits []visitView
-	First  bool   // the list begins here
-	Next   string // address of the next page, "" on the last
+	First  bool // the list begins here
+	Pages  frame.PageLinks
 }
 
 type visitView struct {
@@ -51,9 +51,13 @@ func (p *Pages) crawlLogPage(c *gin.Context) (frame.WebPage, error) {
 		return frame.WebPage{}, p.hostError(c.Request.Context(), host, err)
 	}
 	v := crawlLogView{Host: host, First: before.IsZero()}
+	address := "/services/" + host + "/crawl-log"
+	if !v.First {
+		v.Pages.First = address
+	}
 	if len(visits) > visitsPerPage {
 		visits = visits[:visitsPerPage]
-		v.Next = "/services/" + host + "/crawl-log?before=" + visits[visitsPerPage-1].At.UTC().Format(time.RFC3339Nano)
+		v.Pages.Next = address + "?before=" + visits[visitsPerPage-1].At.UTC().Format(time.RFC3339Nano)
 	}
 	for _, visit := range visits {
 		v.Visits = append(v.Visits, p.visitOf(visit))

@@ -119,6 +119,9 @@ func TestFacetTogglesFilter(t *testing.T) {
 	if strings.Contains(text, "value12") || strings.Count(text, "12 most frequent of 1,412") != 1 || !strings.Contains(text, "12 most frequent of 20") {
 		t.Errorf("the facets say %q", text)
 	}
+	if unfold := elements(byID(page, "facets"), "summary"); len(unfold) < 2 || slices.ContainsFunc(unfold[1:], func(s *html.Node) bool { return !strings.HasPrefix(textOf(s), "7 more under ") }) {
+		t.Errorf("%d lists are folded under different words", len(unfold))
+	}
 	// What is omitted is on the page of all values.
 	for list, want := range map[string]string{"All verbs": "/verbs", "All namespaces": "/namespaces", "All classes of data": "/data-classes"} {
 		if !slices.ContainsFunc(elements(byID(page, "facets"), "a"), func(a *html.Node) bool { return textOf(a) == list && attribute(a, "href") == want }) {

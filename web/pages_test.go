@@ -239,26 +239,29 @@ func (s longDocument) CompareVersions(ctx context.Context, host string, kind doc
 // TestUnchangedLinesAreFolded looks for the lines around the changes in both versions.
 func TestUnchangedLinesAreFolded(t *testing.T) {
 	page := parse(t, get(t, engine(t, longDocument{sample{word: plainWord}}), "/services/ristorante.test/documents/ai/diff").Body.String())
-	var versions []*html.Node
-	for n := range page.Descendants() {
-		if attribute(n, "class") == "version" {
-			versions = append(versions, n)
+	var later []*html.Node
+	shown := map[string]string{}
+	var folded []string
+	for _, row := range elements(page, "details") {
+		folded = append(folded, textOf(row))
+	}
+	for _, figure := range elements(page, "figure") {
+		side := textOf(elements(figure, "figcaption")[0])
+		shown[side] += strings.TrimPrefix(textOf(figure), side)
+		if side == "Later" {
+			later = append(later, elements(figure, "ins")...)
 		}
 	}
-	if len(versions) != 2 {
-		t.Fatalf("%d versions", len(versions))
-	}
-	before := textOf(versions[0])
-	for line, want := range map[string]bool{"member-36:": false, "member-37:": true, "member-40: old": true, "member-43:": true, "member-44:": false, "member-75:": false, "member-78:": true, "member-82:": true, "member-99:": false, "37 unchanged lines": true} {
-		if strings.Contains(before, line) != want {
+	for line, want := range map[string]bool{"member-36:": false, "member-37:": true, "member-40: old": true, "member-43:": true, "member-44:": false, "member-75:": false, "member-78:": true, "member-82:": true, "member-99:": false} {
+		if strings.Contains(shown["Earlier"], line) != want {
 			t.Errorf("earlier version: %q is shown: %v", line, !want)
 		}
 	}
-	folded := elements(versions[1], "details")
-	if len(folded) != 3 || !strings.Contains(textOf(folded[0]), "member-36:") || strings.Contains(textOf(folded[0]), "member-37:") {
-		t.Errorf("%d blocks are folded, the first is %q", len(folded), textOf(folded[0]))
+	// What both versions have is folded once, between the parts that stand side by side.
+	if len(folded) != 3 || !strings.Contains(folded[0], "37 unchanged lines") || !strings.Contains(folded[0], "member-36:") || strings.Contains(folded[0], "member-37:") {
+		t.Errorf("%d blocks are folded: %.300q", len(folded), folded)
 	}
-	if marks := elements(versions[1], "ins"); len(marks) == 0 || !strings.Contains(textOf(marks[0]), "new") {
+	if len(later) == 0 || !strings.Contains(textOf(later[0]), "new") {
 		t.Error("what was added is not marked")
 	}
 }
@@ -587,6 +590,33 @@ func TestPagingKeepsTheQuery(t *testing.T) {
 			if got != address {
 				t.Errorf("%s: %s is %q, want %q", path, rel, got, address)
 			}
+		}
+	}
+}
+
+// TestPagersHaveOneForm checks that each list of several pages has the same pager, with the number of the
+// page where it is known.
+func TestPagersHaveOneForm(t *testing.T) {
+	h := engine(t, sample{word: plainWord, hits: 45})
+	for path, want := range map[string]string{
+		"/?q=book":                            "Page 1 Next →",
+		"/?q=book&page=2":                     "← Previous Page 2 Next →",
+		"/?q=book&page=3":                     "← Previous Page 3 of 3",
+		"/verbs/BOOK?page=2":                  "← Previous Page 2 of 3 Next →",
+		"/changes":                            "Next →",
+		"/changes?before=7":                   "← First page Next →",
+		"/log?before=1234":                    "← First page Next →",
+		"/services/ristorante.test/crawl-log": "Next →",
+		"/services/ristorante.test/crawl-log?before=2026-03-14T09:26:30Z": "← First page Next →",
+	} {
+		var pagers []string
+		for _, nav := range elements(parse(t, get(t, h, path).Body.String()), "nav") {
+			if attribute(nav, "class") == "pager" {
+				pagers = append(pagers, strings.Join(strings.Fields(textOf(nav)), " "))
+			}
+		}
+		if !slices.Equal(pagers, []string{want}) {
+			t.Errorf("%s: the pagers are %q, want %q", path, pagers, want)
 		}
 	}
 }
@@ -1238,6 +1268,8 @@ func TestUnknownFiltersOfServices(t *testing.T) {
 		"/services?category=finanse&sort=changed": `No service has the category &#34;finanse&#34;. Did you mean <a href="/services?category=finance&amp;sort=changed"><bdi>finance</bdi></a>?`,
 		"/services?category=zzzzzz":               `No service has the category &#34;zzzzzz&#34;.</p>`,
 		"/services?sort=operation&q=a":            `There is no order &#34;operation&#34;, so the list is sorted by name. Did you mean <a href="/services?q=a&amp;sort=operations"><bdi>Most operations</bdi></a>?`,
+		"/services?format=agsi":                   `There is no format &#34;agsi&#34;, so the list is not filtered by it. Did you mean <a href="/services?format=agis"><bdi>AGIS document</bdi></a>`,
+		"/services?format=ai&sort=changed":        `<option value="ai" selected>AI Discovery document</option>`,
 		"/services?is=reachabel":                  `There is no state &#34;reachabel&#34;, so the list is not filtered by it.`,
 	} {
 		if body := get(t, h, path).Body.String(); !strings.Contains(body, want) {
@@ -1397,7 +1429,9 @@ func TestAddressesOfCensus(t *testing.T) {
 		"/census?family=zzzzz":        "404 A family is one of the tables",
 		"/census?at=2026-01-01":       "400 gazetteer census --at DATE",
 		"/rules?severity=wraning":     `200 There is no severity &#34;wraning&#34;. Did you mean <a href="/rules?severity=warning"><bdi>warning</bdi></a>?`,
-		"/rules?family=agsi":          `200 There is no draft &#34;agsi&#34;. Did you mean <a href="/rules?family=agis">`,
+		"/rules?basis=shuold":         `200 There is no basis &#34;shuold&#34;. Did you mean <a href="/rules?basis=should">`,
+		"/rules?basis=own":            `200 <option value="own" selected>Rules of Gazetteer</option>`,
+		"/rules?family=agsi":          `200 There is no subject &#34;agsi&#34;. Did you mean <a href="/rules?family=agis">`,
 		"/rules?severity=zzzzzz&q=id": "200 There is no severity &#34;zzzzzz&#34;.</p>",
 	} {
 		w := get(t, h, path)
@@ -1578,6 +1612,9 @@ func TestRulePageLeadsToItsHosts(t *testing.T) {
 		if page := get(t, h, "/rules/"+code); page.Code != http.StatusOK || !strings.Contains(page.Body.String(), want) {
 			t.Errorf("%s: %d without %s", code, page.Code, want)
 		}
+	}
+	if page := get(t, h, "/rules?basis=own").Body.String(); !strings.Contains(page, `id="DOC101"`) || strings.Contains(page, `id="AGIS502"`) || !strings.Contains(page, `href="/api/v1/rules?basis=own"`) {
+		t.Error("the rules of Gazetteer alone are not listed")
 	}
 	if page := get(t, h, "/rules?q=verb&family=agis&severity=error").Body.String(); !strings.Contains(page, `href="/api/v1/rules?family=agis&amp;q=verb&amp;severity=error"`) {
 		t.Error("the list does not lead to the same rules as JSON")

@@ -54,7 +54,7 @@ type resultsView struct {
 // moreView leads to the operations of a service that match.
 type moreView struct {
 	Service, Address string
-	Count            int // of those that are not listed
+	Count            int // of those that are not listed, without those that are only near in meaning
 }
 
 // searchbox is the search field with its labels and links.
@@ -256,6 +256,9 @@ func (p *Pages) findResults(ctx context.Context, text string, number int, as rea
 	}
 	if !r.More {
 		v.Pages.Next = ""
+		if len(r.Hits) > 0 {
+			v.Pages.Count = number
+		}
 	}
 	if v.Grouped {
 		v.More = moreOfServices(asked, as, r)

@@ -24,6 +24,7 @@ type statusView struct {
 	Problems []string
 	Crawl    *crawlView
 	Plots    []*plot.Plot
+	Samples  bool   // the server keeps figures for plots
 	Span     string // that the plots cover
 }
 
@@ -56,7 +57,7 @@ func (p *Pages) statusPage(*gin.Context) (frame.WebPage, error) {
 			Rate: fmt.Sprintf("%.1f", c.Rate), Paused: c.Paused,
 		}
 	}
-	if p.history != nil {
+	if v.Samples = p.history != nil; v.Samples {
 		samples := p.history.Samples(p.Now().Add(-history.Span))
 		if len(samples) > 0 {
 			v.Span = frame.FormatSpan(p.Now().Sub(samples[0].At))

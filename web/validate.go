@@ -46,6 +46,7 @@ type validateView struct {
 	Listed        string   // host of such a document that is in the index already
 	// Trouble is the reason why nothing could be checked, Help the next step.
 	Trouble, Help string
+	Wrong         string // the ID of the field that the reader has to change, "" for none
 	Results       []resultView
 }
 
@@ -180,11 +181,16 @@ func (p *Pages) checkText(c *gin.Context, v validateView, s answer.ValidationReq
 		return p.validateFormAgain(c, v, err)
 	}
 	for i, r := range results {
-		v.Results = append(v.Results, resultOf(i+1, r))
+		result := resultOf(i+1, r)
+		if v.Tried && len(r.Findings) == 0 {
+			result.Lines, result.Rest = nil, 0 // the form has the text
+		}
+		v.Results = append(v.Results, result)
 	}
 	switch {
 	case len(results) == 0:
 		v.Trouble, v.Help = "This host publishes neither an AI Discovery document nor an AGIS summary.", "They belong at /.well-known/ai and /.well-known/agis.json."
+		v.Wrong = "url"
 	case s.Text != nil:
 		v.Text = string(s.Text)
 		if packed := packText(v.Text); packed != "" && utf8.Valid(s.Text) {
@@ -235,8 +241,10 @@ func (p *Pages) validateFormAgain(c *gin.Context, v validateView, err error) (fr
 	switch {
 	case errors.Is(err, answer.ErrNothingToValidate):
 		v.Trouble, v.Help = "There is nothing to check, or two things at once.", "Paste a text, choose a file, or give an address: one of the three."
+		v.Wrong = "text"
 	case errors.As(err, &host):
 		v.Trouble, v.Help = "This is not the address of a public host: "+host.Problem+".", frame.AsSentence(host.Help)
+		v.Wrong = "url"
 	case errors.As(err, &over):
 		status = http.StatusTooManyRequests
 		c.Header("Retry-After", fmt.Sprint(int(over.Wait/time.Second)+1))

@@ -49,14 +49,14 @@ func TestValidatePage(t *testing.T) {
 		{"a text", map[string]string{"text": hostile}, 200, []string{"Not valid", "/rules/AI216", `id="d1-L2"`, "&lt;script&gt;", "U+202E"}},
 		{"a file", map[string]string{"file": "agis: '1.0'\nservice: Acme\n"}, 200, []string{"agis.yaml", "AGIS document", "/rules/AGIS114", `id="d1-L1"`}},
 		{"a text with safe repairs", map[string]string{"text": `{"aiendpoint": 1.0, "service": {"language": ["en_US"]}}`}, 200, []string{`form="check" name="action" value="fix">Repair `}},
-		{"repaired", map[string]string{"text": `{"aiendpoint": "1.0",}`, "action": "fix"}, 200, []string{"Repaired in the text below", `dir="auto">The repaired text</h2>`, `<pre class="copy short"`}},
+		{"repaired", map[string]string{"text": `{"aiendpoint": "1.0",}`, "action": "fix"}, 200, []string{`Repaired in the <a href="#text">text below</a>`, `dir="auto">The repaired text</h2>`, ` class="copy">`}},
 		{"a kind", map[string]string{"text": "{}", "as": "agis-summary"}, 200, []string{"AGIS summary", "/rules/WK102"}},
 		{"no kind at all", map[string]string{"text": "hello"}, 200, []string{"/rules/DOC101"}},
 		{"bytes that are no text", map[string]string{"file": "\xff\xfe{\x00}\x00"}, 200, []string{"Not valid"}},
-		{"nothing", map[string]string{"text": " \n"}, 400, []string{"nothing to check"}},
+		{"nothing", map[string]string{"text": " \n"}, 400, []string{"nothing to check", `<a href="#text">Go to the text</a>`, `aria-invalid="true" aria-describedby="trouble"`}},
 		{"two things", map[string]string{"text": "{}", "file": "{}"}, 400, []string{"two things"}},
 		{"two things of another sort", map[string]string{"text": "{}", "url": "a.example"}, 400, []string{"two things"}},
-		{"no network", map[string]string{"url": "a.example"}, 503, []string{"Nothing is fetched", `value="a.example"`}},
+		{"no network", map[string]string{"url": "a.example"}, 503, []string{"Nothing is fetched", `value="a.example"`, `aria-describedby="url-help">`}},
 		{"too long", map[string]string{"text": strings.Repeat("a", 1<<20+100<<10)}, 400, []string{"longer than"}},
 	} {
 		w := form(t, h, c.fields)

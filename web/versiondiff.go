@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"gazetteer/api/answer"
@@ -24,7 +25,7 @@ type diffView struct {
 	From, To           versionView
 	Invalid            []string // which versions break rules: earlier, later
 	Changes            []versionChangeView
-	Before, After      []worddiff.Block
+	Rows               []diffRow
 	Unmarked           bool // the versions differ too much, or are too long, for marks
 	Query              string
 }
@@ -76,8 +77,31 @@ func (p *Pages) diffPage(c *gin.Context) (frame.WebPage, error) {
 		v.Changes = append(v.Changes, view)
 	}
 	before, after, unmarked := worddiff.Compare(protocol.ClipBytes(layOut(d.From.Bytes), maxDiffText), protocol.ClipBytes(layOut(d.To.Bytes), maxDiffText))
-	v.Before, v.After, v.Unmarked = worddiff.FoldUnchanged(before, after, false, unmarked), worddiff.FoldUnchanged(after, before, true, unmarked), unmarked
+	v.Rows, v.Unmarked = pairBlocks(worddiff.FoldUnchanged(before, after, false, unmarked), worddiff.FoldUnchanged(after, before, true, unmarked)), unmarked
 	return frame.WebPage{Name: "diff", Title: "What changed in the " + v.Kind + " of " + v.Host, JSON: "/api/v1/services/" + d.Host + "/documents/" + string(kind) + "/diff?" + v.Query, Feeds: feedsOf(d.Host), Body: v}, nil
+}
+
+// A diffRow is a part of both versions, side by side, or lines that both have, folded.
+type diffRow struct {
+	Folded        *worddiff.Block
+	Before, After []worddiff.Block
+}
+
+// pairBlocks puts the blocks of two versions side by side. If their folded lines do not correspond, all
+// blocks are in one row.
+func pairBlocks(before, after []worddiff.Block) []diffRow {
+	if !slices.EqualFunc(before, after, func(a, b worddiff.Block) bool { return a.Folded == b.Folded }) {
+		return []diffRow{{Before: before, After: after}}
+	}
+	rows := make([]diffRow, len(before))
+	for i := range before {
+		if after[i].Folded > 0 {
+			rows[i].Folded = &after[i]
+			continue
+		}
+		rows[i].Before, rows[i].After = before[i:i+1], after[i:i+1]
+	}
+	return rows
 }
 
 // layOut writes JSON with one member a line, so that two spellings can be compared; other texts stay.

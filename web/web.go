@@ -156,7 +156,7 @@ func New(a Answers, c Catalog, o Options) *Pages {
 func (p *Pages) Mount(e *gin.Engine) {
 	for path, h := range map[string]gin.HandlerFunc{
 		"/":                                    p.Handle(p.searchPage, "q", "page", "exact", "safe", "min_fit"),
-		"/services":                            p.Handle(p.servicesPage, "q", "category", "is", "sort", "page"),
+		"/services":                            p.Handle(p.servicesPage, "q", "category", "format", "is", "sort", "page"),
 		"/services/:host":                      p.Handle(p.servicePage, "op", "kind", "page"),
 		"/services/:host/crawl-log":            p.Handle(p.crawlLogPage, "before"),
 		"/services/:host/documents/:kind":      p.Handle(p.sourcePage),
@@ -172,7 +172,7 @@ func (p *Pages) Mount(e *gin.Engine) {
 		"/validate":                            p.Handle(p.validateFormPage, "url", "as", "sample", "text"),
 		"/submit":                              p.Handle(p.submitFormPage, "host", "watch"),
 		"/status":                              p.Handle(p.statusPage),
-		"/rules":                               p.Handle(p.rulesPage, "q", "family", "severity"),
+		"/rules":                               p.Handle(p.rulesPage, "q", "family", "severity", "basis"),
 		"/rules/:code":                         p.Handle(p.rulePage),
 		"/static/:name":                        p.ServeStatic,
 		"/favicon.ico":                         p.RedirectToIcon,

@@ -24,8 +24,8 @@ type logView struct {
 	Signed  string
 	Where   string // the address of the log, for commands
 	Newest  []leafView
-	Older   int64 // the index below which the next leaves are, 0 for none
-	Below   bool  // the leaves are not the newest ones
+	Pages   frame.PageLinks
+	Below   bool // the leaves are not the newest ones
 	Growth  *plot.Plot
 }
 
@@ -59,9 +59,13 @@ func (p *Pages) logPage(c *gin.Context) (frame.WebPage, error) {
 	v.Where = p.BaseAddress + "/log"
 	for _, l := range s.Newest {
 		v.Newest = append(v.Newest, p.leafViewOf(l))
-		v.Older = l.Index
 	}
-	v.Below = before > 0
+	if n := len(s.Newest); n > 0 && s.Newest[n-1].Index > 0 {
+		v.Pages.Next = fmt.Sprintf("/log?before=%d#newest", s.Newest[n-1].Index)
+	}
+	if v.Below = before > 0; v.Below {
+		v.Pages.First = "/log#newest"
+	}
 	return frame.WebPage{Name: "log", Title: "Transparency log", Body: v,
 		Description: "The log of all documents and agents of this registry, which nobody can change unseen: its newest entries, and who cosigned it."}, nil
 }

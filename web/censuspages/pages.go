@@ -250,7 +250,7 @@ type hostsView struct {
 	Note       string // why nothing is counted
 	Hosts      []string
 	Rule       string // whose finding on the page of each host is linked, "" for other figures
-	Next       string
+	Pages      frame.PageLinks
 }
 
 // countedPerPage is the number of hosts on one page of that list.
@@ -278,8 +278,11 @@ func (p *Pages) hostsPage(c *gin.Context) (frame.WebPage, error) {
 	if list.Figure.Family == "rule" {
 		v.Rule, v.Heading = list.Figure.Value, "Hosts that break "+frame.ClipPlain(120, value)
 	}
+	if c.Query("from") != "" {
+		v.Pages.First = "/census/hosts?" + url.Values{"figure": {figure}}.Encode()
+	}
 	if list.After != "" {
-		v.Next = "/census/hosts?" + url.Values{"figure": {figure}, "from": {list.After}}.Encode()
+		v.Pages.Next = "/census/hosts?" + url.Values{"figure": {figure}, "from": {list.After}}.Encode()
 	}
 	return frame.WebPage{Name: "censushosts", Title: v.Heading, Description: frame.ClipPlain(200, v.Heading+": "+v.Definition), Body: v, JSON: "/api/v1/stats/hosts?" + url.Values{"figure": {figure}}.Encode()}, nil
 }

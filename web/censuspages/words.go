@@ -38,21 +38,21 @@ var stateClauses = map[string]string{
 // censusWords are the words for values of the closed families, under the name of the family, a
 // colon and the value.
 var censusWords = map[string]string{
-	"class:publishes":          "Publishing",
-	"class:other-dialect":      "Another dialect",
-	"class:other-format":       "Another format",
-	"class:catch-all":          "Catch-all",
+	"class:publishes":          "Publishes a document",
+	"class:other-dialect":      "Publishes another dialect",
+	"class:other-format":       "Publishes another format",
+	"class:catch-all":          "Same answer to every path",
 	"class:withheld-by-robots": "Disallowed by robots.txt",
-	"class:unreadable":         "Unreadable",
-	"class:failing":            "Failing",
-	"class:nothing":            "Publishing nothing",
+	"class:unreadable":         "Publishes no readable document",
+	"class:failing":            "Answers with errors",
+	"class:nothing":            "Publishes nothing",
 	"class:silent":             "No answer at all",
 	"class:unvisited":          "Not visited yet",
 	"class:unknown":            "Unknown",
 	"alias-only:yes":           "Only at /ai",
 	"alias-only:no":            "At /.well-known/ai",
-	"duplicate:yes":            "Duplicates",
-	"duplicate:no":             "No duplicate",
+	"duplicate:yes":            "Same bytes as another document",
+	"duplicate:no":             "Different from all others",
 	"robots:open":              "Allows all paths",
 	"robots:closed":            "Disallows all paths",
 	"robots:partly":            "Disallows some paths",
@@ -77,7 +77,7 @@ func describeFigure(family, value string) string {
 		case verdict == string(conformance.No):
 			return words.no
 		case verdict == string(conformance.Unknown):
-			return words.yes + ": unknown"
+			return words.yes + ": not known"
 		}
 		return words.yes
 	case "format":
@@ -90,7 +90,7 @@ func describeFigure(family, value string) string {
 		return strings.Join(parts, " + ")
 	case "outcome":
 		kind, outcome, _ := strings.Cut(value, " ")
-		return formatWord(kind) + ": " + lowerFirst(frame.DescribeOutcome(fetch.Outcome(outcome)))
+		return formatWord(kind) + ": " + strings.ReplaceAll(lowerFirst(frame.DescribeOutcome(fetch.Outcome(outcome))), ": ", ", ")
 	case "media-type":
 		kind, mediaType, _ := strings.Cut(value, " ")
 		return formatWord(kind) + ": " + mediaType

@@ -11,12 +11,13 @@ import (
 // PerPage is the number of operations on a page of results or a service page.
 const PerPage = 20
 
-// PageLinks holds the addresses of the previous and the next page.
+// PageLinks holds the addresses of the previous and the next page, "" for none.
 type PageLinks struct {
 	Previous string
 	Next     string
-	Number   int
-	Count    int
+	First    string // instead of Previous, of a list that is read in one direction; "" on its first page
+	Number   int    // of this page, 0 if it is not known
+	Count    int    // of all pages, 0 if it is not known
 }
 
 // maxPages is the last page number, so that the offset stays in the range that the index accepts.

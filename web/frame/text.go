@@ -67,11 +67,16 @@ func clipPath(n int, s string) template.HTML {
 const separators = "/._:@?&="
 
 // breakLongWords escapes s as escapeText does, and allows a break after each run of separators in a
-// word of more than longest characters. It keeps "well-known" in one line, which browsers break at its
-// hyphen.
+// word of more than longest characters. It keeps in one line what browsers break at its hyphen.
 func breakLongWords(s string, longest int) template.HTML {
-	return template.HTML(strings.ReplaceAll(string(breakAtSeparators(s, longest)), "well-known", `<span class="one-line">well-known</span>`))
+	return template.HTML(hyphenated.Replace(string(breakAtSeparators(s, longest))))
 }
+
+// hyphenated keeps words in one line.
+var hyphenated = strings.NewReplacer("well-known", `<span class="one-line">well-known</span>`, "P-256", `<span class="one-line">P-256</span>`, "P-384", `<span class="one-line">P-384</span>`)
+
+// maxWhole is the number of characters of a member's name that fits a line of the narrowest window.
+const maxWhole = 34
 
 func breakAtSeparators(s string, longest int) template.HTML {
 	if len(s) <= longest || !strings.ContainsAny(s, separators) {
@@ -87,6 +92,11 @@ func breakAtSeparators(s string, longest int) template.HTML {
 		end += len(rest[end:]) - len(strings.TrimLeft(rest[end:], " \n\t\r"))
 		space := rest[len(word):end]
 		rest = rest[end:]
+		length := utf8.RuneCountInString(word)
+		member := 0 < longest && longest < length && length <= maxWhole && strings.Contains(word, "_") && !strings.ContainsAny(word, "./:")
+		if member { // such as pre_auth_discovery: whole on the next line, if it fits there
+			b.WriteString(`<span class="name">`)
+		}
 		for utf8.RuneCountInString(word) > longest {
 			name := strings.TrimLeft(word, separators) // a slash at the beginning is not left behind
 			i := strings.IndexAny(name, separators)
@@ -103,6 +113,9 @@ func breakAtSeparators(s string, longest int) template.HTML {
 			word = word[i:]
 		}
 		b.WriteString(string(escapeText(word)))
+		if member {
+			b.WriteString("</span>")
+		}
 		b.WriteString(space)
 	}
 	return template.HTML(b.String())
@@ -220,39 +233,86 @@ func clipCode(n int, s string) template.HTML {
 }
 
 // MarkWords returns at most n characters of an untrusted text as HTML, like the templates of
-// [Frame], with each of the words in a mark element. It compares words without regard to case.
+// [Frame], with each of the words in a mark element. It compares them without regard to case. A word of
+// several parts, such as "doctor's", is marked only as a whole.
 func MarkWords(n int, s string, words []string) template.HTML {
 	if utf8.RuneCountInString(s) > n {
 		s = strings.TrimSpace(string([]rune(s)[:n])) + "…"
 	}
-	wanted := map[string]bool{}
+	text := make([]rune, 0, len(s)) // in lower case
+	at := make([]int, 0, len(s)+1)  // the offset of each of its characters
+	for i, r := range s {
+		text, at = append(text, unicode.ToLower(r)), append(at, i)
+	}
+	at = append(at, len(s))
+	marked := make([]bool, len(text)+1) // the last one ends the last run
 	for _, w := range words {
-		for _, part := range strings.FieldsFunc(w, isSeparator) {
-			wanted[strings.ToLower(part)] = true
+		word := []rune(strings.Map(unicode.ToLower, strings.TrimFunc(w, isSeparator)))
+		for i := range text {
+			if end := i + prefixLength(text[i:], word); end > i && isWordEdge(text, i) && isWordEdge(text, end) {
+				for k := i; k < end; k++ {
+					marked[k] = true
+				}
+			}
 		}
 	}
 	var b strings.Builder
-	start, inWord := 0, false
-	flush := func(end int) {
-		part := s[start:end]
-		if inWord && wanted[strings.ToLower(part)] {
-			b.WriteString("<mark>")
-			b.WriteString(string(escapeText(part)))
-			b.WriteString("</mark>")
-		} else {
-			b.WriteString(string(escapeText(part)))
+	for start := 0; start < len(text); {
+		end := start + 1
+		for end < len(text) && marked[end] == marked[start] {
+			end++
 		}
+		part := string(escapeText(s[at[start]:at[end]]))
+		if marked[start] {
+			part = "<mark>" + part + "</mark>"
+		}
+		b.WriteString(part)
 		start = end
 	}
-	for i, r := range s {
-		if word := !isSeparator(r); word != inWord {
-			flush(i)
-			inWord = word
-		}
-	}
-	flush(len(s))
 	return template.HTML(b.String())
 }
+
+// prefixLength returns the number of characters of a text that are a word, 0 if the text does not begin
+// with it. Separators between the parts of the word stand for any separators.
+func prefixLength(text, word []rune) int {
+	n := 0
+	for i, r := range word {
+		switch {
+		case isSeparator(r):
+			if i > 0 && isSeparator(word[i-1]) {
+				continue
+			}
+			from := n
+			for n < len(text) && isSeparator(text[n]) {
+				n++
+			}
+			if n == from {
+				return 0
+			}
+		case n < len(text) && text[n] == r:
+			n++
+		default:
+			return 0
+		}
+	}
+	return n
+}
+
+// isWordEdge reports whether a word can begin or end before the character i of a text.
+func isWordEdge(text []rune, i int) bool {
+	if i == 0 || i == len(text) {
+		return true
+	}
+	for _, r := range text[i-1 : i+1] {
+		if isSeparator(r) || unicode.In(r, unspaced...) {
+			return true
+		}
+	}
+	return false
+}
+
+// unspaced are the scripts whose words have no spaces between them, or particles at their ends.
+var unspaced = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar}
 
 // isSeparator reports whether r separates words.
 func isSeparator(r rune) bool {

@@ -58,6 +58,7 @@ func TestOnlyLongWordsMayBreak(t *testing.T) {
 		"currencyconversioncalculator.mastercard.test": "currencyconversioncalculator.<wbr>mastercard.test",
 		"Read a.test, or\nb.test/c: <b>":               "Read a.test, or\nb.test/c: &lt;b&gt;",
 		"at agtp://reservations.acme.test now":         "at agtp://<wbr>reservations.<wbr>acme.test now",
+		"restaurant_not_found, P-256":                  `<span class="name">restaurant_<wbr>not_found,</span> <span class="one-line">P-256</span>`,
 		"a_word_that_ends_in_a_slash/":                 "a_<wbr>word_<wbr>that_<wbr>ends_in_a_slash/",
 		"stripe.test":                                  "stripe.test",
 		"https://stripe.test/.well-known/ai":           "https://<wbr>stripe.<wbr>test/.<wbr><span class=\"one-line\">well-known</span>/ai",
@@ -140,6 +141,32 @@ func TestAsSentence(t *testing.T) {
 	} {
 		if got := AsSentence(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestMarkWords(t *testing.T) {
+	for _, c := range []struct {
+		text  string
+		words []string
+		want  string
+	}{
+		{"Books a Table, <b>now</b>", []string{"table", "B"}, "Books a <mark>Table</mark>, &lt;<mark>b</mark>&gt;now&lt;/<mark>b</mark>&gt;"},
+		{"Finds tables", []string{"table"}, "Finds tables"},
+		// The s of another word is not marked with a word that has one behind its apostrophe.
+		{"Shows a doctor's calendar and Ida's", []string{"doctor's"}, "Shows a <mark>doctor's</mark> calendar and Ida's"},
+		{"Shows a doctor's calendar", []string{"doctor"}, "Shows a <mark>doctor</mark>'s calendar"},
+		// A word of several parts is marked as a whole, or not at all.
+		{"Freie Termine, keine freie Zeit", []string{"freie termine"}, "<mark>Freie Termine</mark>, keine freie Zeit"},
+		{"a check-up", []string{"check up"}, "a <mark>check-up</mark>"},
+		{"席を予約する", []string{"予約"}, "席を<mark>予約</mark>する"},
+		{"방을 예약합니다", []string{"예약"}, "방을 <mark>예약</mark>합니다"},
+		{"Réserve l’Accueil", []string{"accueil", "..."}, "Réserve l’<mark>Accueil</mark>"},
+		{"a\u202Eb c", []string{"c"}, `a<span class="mark">U+202E</span>b <mark>c</mark>`},
+		{"Shows all of the free rooms, tables and seats", []string{"seats"}, "Shows all of the free rooms, tables and…"},
+	} {
+		if got := string(MarkWords(39, c.text, c.words)); got != c.want {
+			t.Errorf("%q, %q:\ngot  %s\nwant %s", c.text, c.words, got, c.want)
 		}
 	}
 }

@@ -13,7 +13,7 @@ for (const part of [copyButtons, unfold]) document.addEventListener("htmx:afterS
 // copyButtons puts a button beside every text that is meant to be copied.
 function copyButtons() {
 	if (!navigator.clipboard) return
-	for (const text of document.querySelectorAll("pre.copy:not([data-copy])")) {
+	for (const text of document.querySelectorAll(".copy:not([data-copy])")) {
 		text.dataset.copy = ""
 		const button = document.createElement("button")
 		const name = text.getAttribute("aria-label") || "text"
@@ -23,10 +23,11 @@ function copyButtons() {
 		button.setAttribute("aria-label", "Copy " + name)
 		button.addEventListener("click", async () => {
 			try {
-				await navigator.clipboard.writeText(text.textContent)
+				await navigator.clipboard.writeText(text.value ?? text.textContent)
 				button.textContent = "Copied"
 			} catch {
-				getSelection().selectAllChildren(text)
+				if (text.select) text.select()
+				else getSelection().selectAllChildren(text)
 				button.textContent = "Selected"
 			}
 			setTimeout(() => { button.textContent = "Copy" }, 2000)
