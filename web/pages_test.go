@@ -1370,8 +1370,8 @@ func (censusSample) Stats(context.Context) (*census.Stats, error) {
 // drawings, and for the one table over time that has two rows.
 func TestCensusIsInWords(t *testing.T) {
 	text := textOf(parse(t, get(t, engine(t, censusSample{sample{word: plainWord}}), "/census").Body.String()))
-	for _, want := range []string{"Reachable", "Documents agree: unknown", "Does not serve its documents", "Disallowed by robots.txt", "AI Discovery + AGIS summary", "Creator's DID lists the key", "Another format"} {
-		if n := strings.Count(text, want); n != 2 && want != "Another format" || n == 0 {
+	for _, want := range []string{"Reachable", "Documents agree: not known", "Does not serve its documents", "Disallowed by robots.txt", "AI Discovery + AGIS summary", "Creator's DID lists the key", "Publishes another format"} {
+		if n := strings.Count(text, want); n != 2 && want != "Publishes another format" || n == 0 {
 			t.Errorf("%q stands %d times in %s", want, n, text)
 		}
 	}
