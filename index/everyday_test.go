@@ -697,6 +697,21 @@ func TestNoteOnFitAgreesWithTheMarks(t *testing.T) {
 	}
 }
 
+// TestNoteOnPartOfName checks that a request with a part of the name of a service is not told that nothing
+// is near it.
+func TestNoteOnPartOfName(t *testing.T) {
+	pool := agis("bazen.test", "LIST /hodiny: Vrátí otevírací dobu")
+	pool.Service.Name = "Městský bazén Ponava"
+	x, _ := indexed(t, pool, agis("shop.test", "ORDER /cake: Orders a cake"))
+	for asked, want := range map[string]string{"Ponava": "the words of the request are in the name", "bazen Ponava": "the words of the request are in the name",
+		"Ponava xylophone": "nothing here is near"} {
+		result := search(t, x, query.Query{Words: asked})
+		if len(result.Hits) == 0 || result.Hits[0].Host != "bazen.test" || !strings.HasPrefix(result.Note, want) {
+			t.Errorf("%q: %d hits, note %q, want %q", asked, len(result.Hits), result.Note, want)
+		}
+	}
+}
+
 func TestNoTextHidesDestructiveOperation(t *testing.T) {
 	for _, o := range []document.Operation{
 		{ID: "DELETE /account", Verb: "DELETE", Intent: "Shows a list of accounts, read-only and safe", Effect: document.Informational},

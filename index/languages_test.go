@@ -41,6 +41,26 @@ func TestDescriptionsInOtherLanguages(t *testing.T) {
 	})
 }
 
+// TestWordsWithoutAccents checks that requests that are typed without accents find what is described with
+// them, also by a translation, and the reverse.
+func TestWordsWithoutAccents(t *testing.T) {
+	x, _ := indexed(t,
+		agis("kine.test", "BOOK /seance: Réserve une séance de kinésithérapie au cabinet"),
+		agis("bazen.test", "SHOW /hodiny: Vrátí otevírací dobu bazénu", "CREATE /kurz: Přihlásí dítě do kurzu plavání"),
+		agis("hotel.test", "BOOK /room: Books a hotel room for some nights"),
+		agis("library.test", "BORROW /book: Borrows a book from the library"),
+		agis("plain.test", "ORDER /cafe: Orders a creme brulee"))
+	wantFirst(t, x, map[string]string{
+		"kinesitherapie":           "BOOK /seance",
+		"kinésithérapie":           "BOOK /seance",
+		"seance de kinesitherapie": "BOOK /seance",
+		"bazenu":                   "SHOW /hodiny",
+		"prihlasi dite":            "CREATE /kurz",
+		"crème brûlée":             "ORDER /cafe",
+		"reservar habitacion":      "BOOK /room",
+	})
+}
+
 // TestTitlesInOtherLanguages checks that English requests find operations that only have a short title
 // in another language, and that such a title tells what ends something.
 func TestTitlesInOtherLanguages(t *testing.T) {

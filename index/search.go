@@ -200,9 +200,25 @@ func (s *searcher) noteOnFit(hits []Hit) string {
 		return ""
 	case slices.ContainsFunc(hits, isNear):
 		return "the first operations are far from the request; only those without this mark are near it"
+	case len(hits) > 0 && s.isPartOfName(hits[0].Service.Name):
+		return "the words of the request are in the name of a service; its operations come first"
 	default:
 		return "nothing here is near the request; these operations are far from it"
 	}
+}
+
+// isPartOfName reports whether all words of the request are in the name of a service: who types a name
+// wants to find the service, and not a task.
+func (s *searcher) isPartOfName(name string) bool {
+	if name == "" {
+		return false
+	}
+	words := tokens.Tokenize(s.index.analyzer, tokens.PrepareText(s.query.Words))
+	ofName := tokens.Tokenize(s.index.analyzer, tokens.PrepareText(name))
+	lacking := func(w tokens.Token) bool {
+		return !slices.ContainsFunc(ofName, func(t tokens.Token) bool { return t.Stem == w.Stem })
+	}
+	return len(words) > 0 && !slices.ContainsFunc(words, lacking)
 }
 
 // findPage finds the matches of the query and returns the requested page.

@@ -13,6 +13,8 @@ import (
 	"github.com/blevesearch/bleve/v2/analysis/token/stop"
 	tokens "github.com/blevesearch/bleve/v2/analysis/tokenizer/unicode"
 	"golang.org/x/text/unicode/norm"
+
+	"gazetteer/protocol"
 )
 
 // maxTextLength is the number of characters of one text that count. Texts are untrusted: a longer
@@ -58,9 +60,12 @@ var separateNouns = map[string]string{
 	"setting": "setting", "settings": "setting",
 }
 
-// StemOf returns the common stem of the English forms of a word. Terms of other scripts are their
-// own stem.
+// StemOf returns the common stem of the English forms of a word. It has no accents, because many people
+// type without them: kiné and kine have the same stem. Terms of other scripts are their own stem.
 func StemOf(form string) string {
+	if strings.ContainsFunc(form, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		form = protocol.WithoutMarks(form)
+	}
 	if noun := separateNouns[form]; noun != "" {
 		return noun
 	}

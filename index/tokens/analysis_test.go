@@ -83,3 +83,21 @@ func TestStemOf(t *testing.T) {
 		}
 	}
 }
+
+// TestStemsWithoutAccents checks that a word has the same stem with and without accents, and that the
+// marks of other scripts count.
+func TestStemsWithoutAccents(t *testing.T) {
+	for accented, plain := range map[string]string{
+		"kinésithérapie": "kinesitherapie", "kiné": "kine", "bazén": "bazen", "přihlásit": "prihlasit", "łódka": "lodka",
+		"straße": "strasse", "œuvre": "oeuvre", "mañana": "manana", "smørrebrød": "smorrebrod",
+	} {
+		if StemOf(accented) != StemOf(plain) {
+			t.Errorf("%s has the stem %s, %s has %s", accented, StemOf(accented), plain, StemOf(plain))
+		}
+	}
+	for _, other := range []string{"が", "йод", "ελιά", "한국"} { // marks of other scripts make other words
+		if got := StemOf(other); got != other {
+			t.Errorf("%s has the stem %s", other, got)
+		}
+	}
+}

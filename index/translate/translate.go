@@ -412,13 +412,15 @@ func Translate(language, field string) []Translation {
 
 // translateWord translates a word, or the two parts of a German compound.
 func translateWord(language, word string) []Translation {
-	if m := lookupWord(language, word); m != nil || language != German {
+	if m := lookupWord(language, word); m != nil {
 		return []Translation{{word, m}}
 	}
-	if parts := splitCompound(word); parts != nil {
-		return parts
+	if language == German {
+		if parts := splitCompound(word); parts != nil {
+			return parts
+		}
 	}
-	return []Translation{{word, nil}}
+	return []Translation{{word, lookupAccented(language, word)}}
 }
 
 // splitCompound returns the two parts of a German compound, nil for another word and for the name of a

@@ -42,7 +42,7 @@ const embeddingsSuffix = ".embeddings"
 
 // embeddingsForm is the version of the file and of the computation of embeddings: increase it when one
 // of them changes.
-const embeddingsForm = 3
+const embeddingsForm = 4
 
 // An embeddingsHeader is the beginning of a file, in the byte order of the machine.
 type embeddingsHeader struct {
