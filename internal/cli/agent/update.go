@@ -11,9 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gazetteer/api/air"
 	"gazetteer/api/airjson"
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
+	"gazetteer/lint/format"
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
 	"gazetteer/registry/keyfile"
@@ -84,9 +86,10 @@ func (a *verbs) updateAgent(c *cobra.Command, server *cli.Client, k *keyring, u 
 	if err := replaceInboxHere(ctx, server, airID, services); err != nil {
 		return err
 	}
+	oldInbox := ""
 	if change || u.noEndpoints {
 		if !u.noEndpoints {
-			if services, err = addOtherEndpoints(server, c, airID, services); err != nil {
+			if services, oldInbox, err = addOtherEndpoints(server, c, airID, services); err != nil {
 				return err
 			}
 		}
@@ -125,9 +128,34 @@ func (a *verbs) updateAgent(c *cobra.Command, server *cli.Client, k *keyring, u 
 		a.PrintField("recovery", k.recoveryPath()+": keep it elsewhere")
 	}
 	if u.texts.inbox != "" {
-		a.PrintNextSteps("Others find the inbox by its DID document. Show that a domain is yours:", a.formatAgentCommand(k, "prove agent.example"))
+		a.printInboxSteps(ctx, server, k, airID, oldInbox, services)
 	}
 	return nil
+}
+
+// printInboxSteps prints what the owner of an agent with a new inbox has to do: read the mail that waits at
+// its old one at the registry, and prove a domain if none is proved.
+func (a *verbs) printInboxSteps(ctx context.Context, server *cli.Client, k *keyring, airID, oldInbox string, services []registry.ServiceEndpoint) {
+	moved := slices.ContainsFunc(services, func(s registry.ServiceEndpoint) bool { return s.Type == did.TypeInbox && s.ServiceEndpoint != oldInbox })
+	if moved && strings.HasSuffix(oldInbox, "/inbox/"+airID) {
+		a.PrintNextSteps("Mail that waits at "+format.Visible(oldInbox)+" stays there. To read it, name that inbox once more, and then the new one:",
+			a.formatAgentCommand(k, "update --inbox here"), a.FormatCommand("inbox --key "+cli.QuoteForShell(k.path)))
+	}
+	var known air.EvidenceList
+	_, err := server.GetJSON(ctx, cli.AgentPath(airID, "/evidence"), &known)
+	if err == nil && hasProvedDomain(known) {
+		return
+	}
+	a.PrintNextSteps("Others find the inbox by its DID document. Show that a domain is yours:", a.formatAgentCommand(k, "prove agent.example"))
+}
+
+func hasProvedDomain(known air.EvidenceList) bool {
+	for _, s := range known.Evidence {
+		if s.Signal == registry.SignalDomain && s.Grade == registry.Proved {
+			return true
+		}
+	}
+	return false
 }
 
 // inboxHere is the value of --inbox for an inbox at the registry itself.
@@ -171,17 +199,21 @@ func requireRelay(ctx context.Context, server *cli.Client) error {
 }
 
 // addOtherEndpoints adds the agent's endpoints of other types to the named endpoints, because the
-// registry replaces the whole list.
-func addOtherEndpoints(c *cli.Client, command *cobra.Command, airID string, named []registry.ServiceEndpoint) ([]registry.ServiceEndpoint, error) {
+// registry replaces the whole list. It also returns the address of the inbox until now.
+func addOtherEndpoints(c *cli.Client, command *cobra.Command, airID string, named []registry.ServiceEndpoint) (all []registry.ServiceEndpoint, inbox string, err error) {
 	var d did.Document
 	if _, err := c.GetJSON(command.Context(), cli.AgentPath(airID, "/did-document"), &d); err != nil {
-		return nil, err
+		return nil, "", err
 	}
+	all = named
 	for _, s := range d.Service {
+		if s.Type == did.TypeInbox {
+			inbox = s.ServiceEndpoint
+		}
 		replaced := slices.ContainsFunc(named, func(n registry.ServiceEndpoint) bool { return n.Type == s.Type })
 		if s.Type != did.TypeTrustScore && !replaced {
-			named = append(named, registry.ServiceEndpoint(s))
+			all = append(all, registry.ServiceEndpoint(s))
 		}
 	}
-	return named, nil
+	return all, inbox, nil
 }

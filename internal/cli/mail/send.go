@@ -160,13 +160,33 @@ func (v *verbs) sendMessage(c *cobra.Command, server *cli.Client, to string, f *
 }
 
 // explainRecipient explains why a recipient was not found. A name with a dot is that of a host, which has no
-// inbox of its own unless it publishes a DID document.
+// inbox of its own unless it publishes a DID document, or NAMESPACE.VERB, which many agents may serve.
 func (v *verbs) explainRecipient(ctx context.Context, server *cli.Client, to string, err error) error {
-	if refused, ok := errors.AsType[*cli.RefusedError](err); !ok || refused.Status != http.StatusNotFound || !strings.Contains(to, ".") || strings.Contains(to, ":") {
-		return v.ExplainUnknownAgent(ctx, server, to, err)
+	if namespace, verb, ok := cutOperation(to); ok {
+		return exit.NotFoundf("%s is an operation of services, and send takes an AIR ID, a handle or a DID\nThe agents that serve it, with their inboxes: %s",
+			format.Visible(to), v.FormatCommand("find ns:"+cli.QuoteForShell(namespace)+" verb:"+verb))
 	}
-	return exit.NotFoundf("%s is the name of a host, and send takes an AIR ID, a handle or a DID\nThe agents that are proved for it: %s\nIf the host has an inbox of its own: %s",
-		format.Visible(to), v.FormatCommand("show "+cli.QuoteForShell(to)), v.FormatCommand("send did:wba:"+cli.QuoteForShell(to)+" …"))
+	refused, ok := errors.AsType[*cli.RefusedError](err)
+	switch {
+	case ok && refused.Status == http.StatusNotFound && strings.Contains(to, ".") && !strings.Contains(to, ":"):
+		return exit.NotFoundf("%s is the name of a host, and send takes an AIR ID, a handle or a DID\nThe agents that are proved for it: %s\nIf the host has an inbox of its own: %s",
+			format.Visible(to), v.FormatCommand("show "+cli.QuoteForShell(to)), v.FormatCommand("send did:wba:"+cli.QuoteForShell(to)+" …"))
+	case ok && refused.Status == http.StatusBadRequest:
+		return exit.Usagef("%s is no AIR ID, handle or DID%s\nThe agents with such a name: %s",
+			format.Visible(to), cli.SuggestAgents(ctx, server, to), v.FormatCommand("agents "+cli.QuoteForShell(to)))
+	}
+	return v.ExplainUnknownAgent(ctx, server, to, err)
+}
+
+// cutOperation cuts NAMESPACE.VERB at its last dot. A verb is in uppercase letters, unlike the end of the
+// name of a host.
+func cutOperation(name string) (namespace, verb string, ok bool) {
+	at := strings.LastIndexByte(name, '.')
+	if at <= 0 || strings.Contains(name, ":") {
+		return "", "", false
+	}
+	namespace, verb = name[:at], name[at+1:]
+	return namespace, verb, verb != "" && strings.Trim(verb, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
 
 // checkOwnKey checks that the agent's DID document shows the key of the key file, without which nobody
