@@ -15,7 +15,7 @@ import (
 
 func (c *checker) readAuth(root *protocol.Node) {
 	if root.Member("auth") == nil {
-		c.Add("AI506", root, "auth is missing, so callers must assume that authentication is needed", helpForMissing(root, "auth", `add "auth": {"type": "none"} if no authentication is needed`))
+		c.Add("AI506", root, "auth is missing, so callers assume that authentication may be needed", helpForMissing(root, "auth", `add "auth": {"type": "none"} if no authentication is needed`))
 		return
 	}
 	n := c.readObject(root, "auth")

@@ -440,6 +440,22 @@ func TestRuleTable(t *testing.T) {
 	}
 }
 
+// TestBasisOfRules checks that a rule says no more than its section: the draft makes returns optional and
+// advises custom members of meta, and names no depth.
+func TestBasisOfRules(t *testing.T) {
+	want := map[string]string{"AI206": "own", "AI207": "own", "AI424": "inferred", "AI805": "inferred", "AI902": "must"}
+	for _, r := range aidiscovery.Rules() {
+		if basis, ok := want[r.Code]; ok && r.Basis != basis {
+			t.Errorf("%s has the basis %s, want %s", r.Code, r.Basis, basis)
+		}
+		for _, word := range []string{"requires readers", "agents must"} { // of what the draft says with SHOULD
+			if strings.Contains(r.Text, word) {
+				t.Errorf("%s: %q", r.Code, r.Text)
+			}
+		}
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	for _, dir := range []string{"valid", "invalid"} {
 		files, err := filepath.Glob(filepath.Join("testdata", dir, "*.json"))
