@@ -129,6 +129,22 @@ func formatValues() []string {
 	return list
 }
 
+// FormatsOfRule returns the formats whose documents are checked by a rule, nil for a rule of fetching. A host
+// has an AI Discovery document at one of two addresses, never at both.
+func FormatsOfRule(code string) []string {
+	switch strings.TrimRight(code, "0123456789") {
+	case "AI":
+		return []string{string(document.AI), string(document.AIAlias)}
+	case "AGIS":
+		return []string{string(document.AGIS)}
+	case "WK":
+		return []string{string(document.AGISSummary)}
+	case "LLMS":
+		return []string{string(document.LLMS)}
+	}
+	return nil
+}
+
 // ruleValues lists the codes of all rules.
 func ruleValues() []string {
 	var list []string
@@ -210,7 +226,7 @@ var families = []Family{
 	{Name: "alias-only", Title: "Where AI Discovery is published", Column: "at /ai alone", Fixed: true, Values: listValues("yes", "no"),
 		Definition: "`yes`: the host publishes an AI Discovery document at /ai and none at /.well-known/ai, which alone is authoritative (AI Discovery §4.1). `no`: it publishes one at /.well-known/ai."},
 	{Name: "rule", Title: "Most frequently broken rules", Column: "rule", Link: pageLink("/rules/"), Values: ruleValues,
-		Definition: "A host breaks a rule if a current document of it has a finding of that rule with severity error or warning."},
+		Definition: "A host breaks a rule if a current document of it has a finding of that rule with severity error or warning. `of hosts` is the number of hosts with a current document of the rule's format. `basis` is the word of the draft (must, should, may), inferred where the draft leaves it open, or own for a rule of this program."},
 	{Name: "verb", Title: "Verbs", Column: "verb", Strangers: true,
 		Definition: "A host has a verb if an operation has it that counts for the host. The verb of an AI Discovery capability is derived from its id or description."},
 	{Name: "namespace", Title: "Namespaces", Column: "namespace", Strangers: true,

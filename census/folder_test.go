@@ -367,18 +367,36 @@ func TestFiguresCanBeRecomputed(t *testing.T) {
 	}
 }
 
-// TestTableOfRulesDescribesThem compares the last two columns of rule.csv with the rules themselves.
+// TestTableOfRulesDescribesThem compares the columns of rule.csv that describe rules with the rules
+// themselves, and the number of hosts that could break them with format.csv.
 func TestTableOfRulesDescribesThem(t *testing.T) {
 	dir := write(t, fill(t, 400, true), day)
 	lines, err := csv.NewReader(strings.NewReader(read(t, dir, "data/rule.csv"))).ReadAll()
 	if err != nil || len(lines) < 2 {
 		t.Fatalf("rule.csv has %d lines: %v", len(lines), err)
 	}
-	if want := []string{"rule", "hosts", "domains", "severity", "section"}; !slices.Equal(lines[0], want) {
+	if want := []string{"rule", "hosts", "domains", "severity", "section", "basis", "of hosts"}; !slices.Equal(lines[0], want) {
 		t.Errorf("the columns are %v, want %v", lines[0], want)
+	}
+	publishing := make(map[string]int)
+	for line := range strings.Lines(read(t, dir, "data/format.csv")) {
+		if f := strings.Split(line, ","); f[1] != "hosts" {
+			n, err := strconv.Atoi(f[1])
+			if err != nil {
+				t.Fatal(err)
+			}
+			publishing[f[0]] = n
+		}
 	}
 	for _, l := range lines[1:] {
 		r, known := lint.Rule(l[0])
+		n := 0
+		for _, format := range census.FormatsOfRule(l[0]) {
+			n += publishing[format]
+		}
+		if l[5] != r.Basis || n == 0 || l[6] != strconv.Itoa(n) {
+			t.Errorf("%v: the rule has the basis %s, and %d hosts have such a document", l, r.Basis, n)
+		}
 		if !known || l[3] != r.Severity.String() || l[4] != r.Section || l[4] == "" {
 			t.Errorf("%v: the rule is known: %t, with %s and %q", l, known, r.Severity, r.Section)
 		}

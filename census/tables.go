@@ -205,7 +205,7 @@ func (f *Figures) familyTable(family Family) Table {
 	case "verb":
 		t.Columns = append(t.Columns, "operations")
 	case "rule":
-		t.onPage, t.Columns = []string{"hosts", "domains"}, append(t.Columns, "severity", "section")
+		t.onPage, t.Columns = []string{"hosts", "domains", "of hosts", "severity"}, append(t.Columns, "severity", "section", "basis", "of hosts")
 	}
 	var bars []plot.Bar
 	values := f.Values(family)
@@ -216,7 +216,7 @@ func (f *Figures) familyTable(family Family) Table {
 			row.Cells = append(row.Cells, fmt.Sprint(f.VerbOperations[v.Feature.Value]))
 		case "rule":
 			r, _ := lint.Rule(v.Feature.Value)
-			row.Cells = append(row.Cells, r.Severity.String(), r.Section)
+			row.Cells = append(row.Cells, r.Severity.String(), r.Section, r.Basis, f.hostsUnder(r.Code))
 		}
 		t.Rows = append(t.Rows, row)
 		if family.Ranges && i > 0 { // an axis of ranges has no gaps
@@ -230,6 +230,19 @@ func (f *Figures) familyTable(family Family) Table {
 	}
 	t.Chart = plot.NewBars(family.Title, t.BarLabel(family.Column), "hosts", bars)
 	return t
+}
+
+// hostsUnder returns the number of hosts that could break a rule, "" for a rule that is about no format.
+func (f *Figures) hostsUnder(code string) string {
+	formats := FormatsOfRule(code)
+	if formats == nil {
+		return ""
+	}
+	n := 0
+	for _, format := range formats {
+		n += f.Features[Feature{"format", format}].Hosts
+	}
+	return fmt.Sprint(n)
 }
 
 // minAtRisk is the number of hosts from which on the plot of the survival has a share.
