@@ -30,6 +30,7 @@ import (
 	"gazetteer/index/view"
 	"gazetteer/internal/teststore"
 	"gazetteer/store"
+	"gazetteer/store/boltfile/filetest"
 	"gazetteer/store/boltstore"
 )
 
@@ -303,7 +304,10 @@ func TestDamagedDirectoryIsRebuilt(t *testing.T) {
 		"meta file garbage": {func(t *testing.T, dir string) { rewrite(t, meta(dir), garbage) }, "does not open"},
 		"root file missing": {func(t *testing.T, dir string) { must(t, os.Remove(root(dir))) }, "root.bolt is missing"},
 		"root file empty":   {func(t *testing.T, dir string) { rewrite(t, root(dir), empty) }, "root.bolt is empty"},
-		"root file halved":  {func(t *testing.T, dir string) { rewrite(t, root(dir), half) }, "root.bolt"},
+		"root file halved": {func(t *testing.T, dir string) {
+			// Half of its size can be all that it uses: bbolt doubles a file one page early.
+			rewrite(t, root(dir), func(b []byte) []byte { return b[:filetest.UsedBytes(b)/2] })
+		}, "root.bolt"},
 		"root file two pages": {func(t *testing.T, dir string) {
 			rewrite(t, root(dir), func(b []byte) []byte { return b[:2*os.Getpagesize()] })
 		}, "root.bolt"},

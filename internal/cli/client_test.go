@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"io"
 	"io/fs"
@@ -196,36 +197,42 @@ func TestCommandWaitsForStartingServer(t *testing.T) {
 }
 
 // TestAnswersThatDoNotEnd checks that a command ends with an error when a server sends a byte now and then,
-// which is never silent, and when an answer is larger than what is read.
+// which is never silent, and when an answer is larger than what is read. The time is that of synctest: a busy
+// machine pauses for longer than the silence.
 func TestAnswersThatDoNotEnd(t *testing.T) {
-	far := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		io.WriteString(w, `{"name":"`)
-		for r.Context().Err() == nil {
-			if r.URL.Path == "/large" {
-				w.Write(make([]byte, 1<<20))
-				continue
-			}
-			io.WriteString(w, "a")
-			http.NewResponseController(w).Flush()
-			select {
-			case <-r.Context().Done():
-			case <-time.After(20 * time.Millisecond):
-			}
-		}
-	}))
-	defer far.Close()
-	for path, test := range map[string]struct {
-		silence time.Duration
-		want    string
+	for _, test := range []struct {
+		size           int // of each part of the answer
+		pause, silence time.Duration
+		want           string
 	}{
-		"/slow":  {500 * time.Millisecond, "has not sent all of its answer in 5s, 10 times --timeout"},
-		"/large": {time.Minute, "is larger than 64 MiB"},
+		{1, 20 * time.Millisecond, 500 * time.Millisecond, "has not sent all of its answer in 5s, 10 times --timeout"},
+		{1, time.Second, 500 * time.Millisecond, "it has stopped sending (--timeout sets the limit)"},
+		{1 << 20, 0, time.Minute, "is larger than 64 MiB"},
 	} {
-		var answer struct{ Name string }
-		_, err := (&Client{HTTP: far.Client(), Base: far.URL, silence: test.silence}).GetJSON(t.Context(), path, &answer)
-		if err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: %v, want %q", path, err, test.want)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			endless := roundTrips(func(r *http.Request) (*http.Response, error) {
+				body, far := io.Pipe()
+				context.AfterFunc(r.Context(), func() { body.CloseWithError(r.Context().Err()) })
+				go func() {
+					for {
+						if _, err := far.Write(make([]byte, test.size)); err != nil {
+							return
+						}
+						select {
+						case <-r.Context().Done():
+							return
+						case <-time.After(test.pause):
+						}
+					}
+				}()
+				return &http.Response{StatusCode: http.StatusOK, Body: body, Request: r}, nil
+			})
+			var answer struct{ Name string }
+			_, err := (&Client{HTTP: &http.Client{Transport: endless}, Base: "http://far.test", silence: test.silence}).GetJSON(t.Context(), "/", &answer)
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%d bytes every %s: %v, want %q", test.size, test.pause, err, test.want)
+			}
+		})
 	}
 }
 

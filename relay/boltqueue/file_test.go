@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -29,7 +29,18 @@ func TestQueueFile(t *testing.T) { filetest.Run(t, fileSubject) }
 const testInbox = "did:wba:here:agents:AIR-1"
 
 // subject is a queue as filetest sees it.
-type subject struct{ *Queue }
+type subject struct {
+	*Queue
+	read *texts
+}
+
+// texts are the texts of all envelopes after one transaction, so that a test that looks up thousands of
+// them reads the file once.
+type texts struct {
+	mu   sync.Mutex // guards the following
+	tx   int
+	byID map[string][]byte
+}
 
 func openSubject(ctx context.Context, dir string, o boltfile.Options) (filetest.Handle, error) {
 	q, err := Open(ctx, dir, Options{File: o})
@@ -37,7 +48,7 @@ func openSubject(ctx context.Context, dir string, o boltfile.Options) (filetest.
 		return nil, err
 	}
 	q.mergeAfter = 50 // often enough for the tests to see it
-	return subject{q}, nil
+	return subject{q, &texts{}}, nil
 }
 
 // Write pushes or deletes envelopes in one request.
@@ -81,25 +92,34 @@ func (s subject) writeChange(tx *boltfile.Tx, c filetest.Change) (refused, err e
 }
 
 // Get returns the text of an envelope.
-func (s subject) Get(_ context.Context, key string) (text []byte, err error) {
-	err = store.ErrNotFound
+func (s subject) Get(_ context.Context, key string) ([]byte, error) {
+	s.read.mu.Lock()
+	defer s.read.mu.Unlock()
 	arrived := s.arrivals.numbersAfter(testInbox, 0)
-	viewErr := s.file.View("read", func(tx *bolt.Tx) error {
-		return eachMail(tx, testInbox, 0, arrived, func(number uint64, raw []byte) (more bool, bad error) {
-			if len(raw) >= recordHead && binary.BigEndian.Uint32(raw[16:]) == recordChecksum(raw) && !bytes.Contains(raw, []byte(key)) {
-				return true, nil // decodeMail copies, and the tests look up thousands of keys
-			}
-			m, bad := decodeMail(number, raw)
-			if bad == nil && m.ID == key {
-				text, err = m.Text, nil
-			}
-			return true, bad
+	err := s.file.View("read", func(tx *bolt.Tx) error {
+		if s.read.byID != nil && s.read.tx == tx.ID() {
+			return nil
+		}
+		s.read.tx, s.read.byID = tx.ID(), nil
+		byID := map[string][]byte{}
+		err := eachMail(tx, testInbox, 0, arrived, func(number uint64, raw []byte) (more bool, err error) {
+			m, err := decodeMail(number, raw)
+			byID[m.ID] = m.Text
+			return true, err
 		})
+		if err == nil {
+			s.read.byID = byID
+		}
+		return err
 	})
-	if viewErr != nil {
-		return nil, viewErr
+	if err != nil {
+		return nil, err
 	}
-	return text, err
+	text, ok := s.read.byID[key]
+	if !ok {
+		return nil, store.ErrNotFound
+	}
+	return text, nil
 }
 
 // Verify compares the counts, the ids and the replay window with the mail itself.

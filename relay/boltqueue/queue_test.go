@@ -481,7 +481,7 @@ func TestFirstLayoutIsOpened(t *testing.T) {
 	}
 	q = openQueue(t, dir, 0)
 	defer q.Close()
-	if err := q.file.View("verify", subject{q}.verify); err != nil {
+	if err := q.file.View("verify", subject{Queue: q}.verify); err != nil {
 		t.Error(err)
 	}
 	if w, err := q.CountAll(t.Context()); err != nil || w.Mail != 5 {
@@ -627,11 +627,11 @@ func TestPullsDuringMerges(t *testing.T) {
 			t.Fatalf("%d envelopes of %d", len(ids), senders*each)
 		}
 	}
-	subject{q}.Verify(t)
+	subject{Queue: q}.Verify(t)
 	q.Close()
 	q = openQueue(t, dir, 0)
 	defer q.Close()
-	subject{q}.Verify(t)
+	subject{Queue: q}.Verify(t)
 	if w, err := q.CountAll(t.Context()); err != nil || w.Mail != senders*each {
 		t.Errorf("%+v, %v", w, err)
 	}
@@ -652,7 +652,7 @@ func TestLargeMailIsMovedEarlier(t *testing.T) {
 	if q.recent.merging > 0 || len(q.recent.entries) > mergeSteps {
 		t.Errorf("%d of %d entries are being merged", q.recent.merging, len(q.recent.entries))
 	}
-	subject{q}.Verify(t)
+	subject{Queue: q}.Verify(t)
 }
 
 // A file of the second layout, whose new mail is in its inbox at once, is opened; later mail comes
@@ -689,5 +689,5 @@ func TestSecondLayoutIsOpened(t *testing.T) {
 	if err != nil || !slices.Equal(ids, []string{"id-1", "id-2", "id-3", "id-5"}) {
 		t.Errorf("%q, %v", ids, err)
 	}
-	subject{q}.Verify(t)
+	subject{Queue: q}.Verify(t)
 }
