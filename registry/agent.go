@@ -162,6 +162,33 @@ func (a Agent) CurrentKeySince() time.Time {
 	return a.KeySince
 }
 
+// KeyKnownSince returns since when this registry knows that the current key is in use. The history of an
+// imported agent says more, on the word of another registry.
+func (a Agent) KeyKnownSince() time.Time {
+	if since := a.CurrentKeySince(); !a.Imported.After(since) {
+		return since
+	}
+	return a.Imported
+}
+
+// ShownRoots returns the registrable domains that the agent shows at present to be its own: that of its
+// creator's DID, and those of its proved domains. An agent that is not active shows none.
+func (a Agent) ShownRoots() []string {
+	var roots []string
+	if a.Status != Active {
+		return roots
+	}
+	if root := DomainOf(a.CreatorDID); root != "" {
+		roots = append(roots, root)
+	}
+	for _, d := range a.Domains {
+		if d.Proved() {
+			roots = append(roots, psl.Domain(d.Name))
+		}
+	}
+	return roots
+}
+
 // Multikey returns the current key as a multikey, "" if there is none.
 func (a Agent) Multikey() string {
 	if len(a.PublicKey) == 0 {

@@ -8,6 +8,7 @@ import (
 	"math"
 	"time"
 
+	"gazetteer/internal/psl"
 	"gazetteer/store"
 )
 
@@ -42,8 +43,20 @@ func (a Attestation) WithoutTexts() Attestation {
 	return Attestation{N: a.N, Subject: a.Subject, Attester: a.Attester, Type: a.Type, Trust: a.Trust, Tenure: a.Tenure, Weight: a.Weight, Why: a.Why, Created: a.Created, Revoked: a.Revoked}
 }
 
-// SummarizeAttestations sums up the attestations about an agent as the reference does. An
-// attestation without weight adds no domain.
+// FreeNames is the [CountedRoot] of the names below the domains of providers.
+const FreeNames = "names of providers"
+
+// CountedRoot returns what counts as one independent domain for the root of an attestation. The names that
+// providers give to their customers, such as a.github.io, cost nothing: all of them count as one.
+func CountedRoot(root string) string {
+	if psl.Registered(root) != psl.Domain(root) {
+		return FreeNames
+	}
+	return root
+}
+
+// SummarizeAttestations sums up the attestations about an agent as the reference does, but for
+// [CountedRoot]. An attestation without weight adds no domain.
 func SummarizeAttestations(about []Attestation) AttestationSummary {
 	var s AttestationSummary
 	roots := map[string]bool{}
@@ -54,7 +67,7 @@ func SummarizeAttestations(about []Attestation) AttestationSummary {
 		s.Count++
 		s.Weight += a.Weight
 		if a.Weight > 0 {
-			roots[a.Root] = true
+			roots[CountedRoot(a.Root)] = true
 		}
 	}
 	s.Roots = len(roots)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -197,22 +198,22 @@ func (a Agent) CheckNoRecovery() error {
 		return nil
 	}
 	return &Refusal{Kind: ErrForbidden, Code: "recovery-pending", Message: "a recovery is under way and takes effect on " + FormatSecond(a.Recovery.Due),
-		Help: "until then the key is not rotated, moves no mail and changes neither handle, endpoints nor domains; the recovery key can withdraw the recovery"}
+		Help: "until then the key is not rotated, moves no mail, changes neither handle, endpoints nor domains, and neither makes nor revokes attestations; the recovery key can withdraw the recovery"}
 }
 
 // checkMovesNoMail refuses an update that redirects the agent's mail while a recovery is pending: a
 // thief of the current key could redirect it.
 func (u Update) checkMovesNoMail(a Agent) error {
-	if u.ServiceEndpoints == nil && u.Username == nil && u.MovedTo == nil {
-		return nil
+	if slices.Contains(u.Changed, "service_endpoints") || u.Username != nil || u.MovedTo != nil {
+		return a.CheckNoRecovery()
 	}
-	return a.CheckNoRecovery()
+	return nil
 }
 
 // Recover requests a new key by the recovery key, or withdraws that request. The new key becomes
 // valid after the delay of the registry. Until then the current key signs updates of texts and
 // nothing that affects mail: it cannot be rotated, cannot read the inbox, changes neither handle
-// nor endpoints, and does not end the agent. The error is that of [Registry.Rotate].
+// nor endpoints, neither makes nor revokes attestations, and does not end the agent. The error is that of [Registry.Rotate].
 func (r *Registry) Recover(ctx context.Context, airID string, x Recovery) (Agent, error) {
 	if err := CheckNonce(x.Nonce); err != nil {
 		return Agent{}, err

@@ -15,7 +15,7 @@ import (
 // The signals that evidence is made of, and that a caller can require.
 const (
 	SignalKey          = "key"          // the agent holds its key
-	SignalAge          = "age"          // the key is in use for 30 days or more
+	SignalAge          = "age"          // the registry knows the key for 30 days or more
 	SignalDomain       = "domain"       // the owner of a domain names the agent
 	SignalDID          = "did"          // the creator's DID document lists the key, which the agent holds
 	SignalInbox        = "inbox"        // the inbox answers
@@ -72,7 +72,7 @@ func (a Agent) HoldsSignal(name string, now time.Time) bool {
 	case SignalKey:
 		return a.KeyProof != ""
 	case SignalAge:
-		return len(a.PublicKey) > 0 && now.Sub(a.CurrentKeySince()) >= MinKeyAge
+		return len(a.PublicKey) > 0 && now.Sub(a.KeyKnownSince()) >= MinKeyAge
 	case SignalDomain:
 		return slices.ContainsFunc(a.Domains, Domain.Proved)
 	}

@@ -1,8 +1,11 @@
 package server
 
 import (
+	"bytes"
+	"crypto/ed25519"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +22,8 @@ import (
 	"time"
 
 	"gazetteer/internal/config"
+	"gazetteer/protocol/did"
+	"gazetteer/registry"
 	"gazetteer/relay"
 	"gazetteer/relay/recipients"
 	"gazetteer/store"
@@ -147,5 +152,54 @@ func TestMailLeavesDiskSpace(t *testing.T) {
 	}
 	if got := minFreeForMail(math.MaxInt64); got < math.MaxInt64-4 || minFreeForMail(-1) >= 0 {
 		t.Error(got)
+	}
+}
+
+// TestAttestedAgentsAreAdmitted checks relay.require and altar.require with an attestation, and that the
+// attestation makes its subject known to a relay whose inboxes are nearly full.
+func TestAttestedAgentsAreAdmitted(t *testing.T) {
+	c := config.Default()
+	c.DataDir, c.Registry.CheckpointCopy = t.TempDir(), noCheckpointCopy
+	c.Relay.Require, c.Altar.Require = registry.SignalAttestations, registry.SignalAttestations
+	h, err := Open(t.Context(), c, Environment{}, slog.New(slog.DiscardHandler), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	agents := map[string]registry.Agent{}
+	for _, name := range []string{"attester", "subject", "stranger"} {
+		key := ed25519.NewKeyFromSeed(bytes.Repeat([]byte(name[2:3]), 32)).Public().(ed25519.PublicKey)
+		agent, _, err := h.registry.Register(t.Context(), registry.Registration{Name: name, CreatorDID: "did:wba:" + name + ".example", PublicKey: did.FormatPublicKey(key)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		agents[name] = agent
+	}
+	subject := agents["subject"]
+	subject.Attested, subject.Standing = []int{1}, registry.AttestationSummary{Count: 1, Roots: 1, Weight: 1}
+	put := func(key string, value any) {
+		t.Helper()
+		text, err := json.Marshal(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.Store.Apply(t.Context(), store.Put(key, text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(store.AgentKey(subject.AirID), subject)
+	put(store.AttestationKey(1), registry.Attestation{N: 1, Subject: subject.AirID, Attester: agents["attester"].AirID, Root: "attester.example", Weight: 1, Created: subject.Created})
+	boxes := h.relay.Inboxes.(recipients.Recipients)
+	for name, want := range map[string]bool{"subject": true, "stranger": false} {
+		id := h.registry.DID(agents[name].AirID)
+		if err := boxes.AdmitSender(t.Context(), relay.Inbox{}, id); (err == nil) != want {
+			t.Errorf("mail of the %s: %v", name, err)
+		}
+		if boxes.KnowsSender(t.Context(), id) != want {
+			t.Errorf("the relay knows the %s: %t", name, !want)
+		}
+		if err := h.admitToolClient(t.Context(), agents[name].AirID, []string{registry.SignalAttestations}); (err == nil) != want {
+			t.Errorf("tool calls of the %s: %v", name, err)
+		}
 	}
 }

@@ -101,11 +101,14 @@ func (h *Server) admitToolClient(ctx context.Context, client string, require []s
 	if err != nil {
 		return err
 	}
-	now := h.registry.Timestamp()
-	for _, signal := range require {
-		if agent.Status != registry.Active || !agent.HoldsSignal(signal, now) {
-			return fmt.Errorf("tools are for agents with evidence for: %s", signal)
+	missing := require
+	if agent.Status == registry.Active {
+		if missing, err = h.registry.MissingSignals(ctx, agent, require); err != nil {
+			return err
 		}
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("tools are for agents with evidence for: %s", missing[0])
 	}
 	return nil
 }

@@ -130,6 +130,9 @@ func (g *Graph) addAttestation(ctx context.Context, c *registry.Change, q Reques
 		return registry.Attestation{}, err
 	}
 	authority, err := by.AuthorizeOwner(ctx, who)
+	if err == nil {
+		err = by.Agent.CheckNoRecovery()
+	}
 	if err != nil {
 		return registry.Attestation{}, err
 	}
@@ -377,6 +380,9 @@ func (g *Graph) revokeAttestation(ctx context.Context, c *registry.Change, n int
 		return a, err
 	}
 	authority, err := by.AuthorizeOwner(ctx, who)
+	if err == nil {
+		err = by.Agent.CheckNoRecovery()
+	}
 	if err != nil {
 		return a, err
 	}

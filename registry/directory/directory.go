@@ -18,8 +18,8 @@ import (
 // store in memory, with some hundred bytes and the record of each agent. [Directory.Run] fills it
 // and keeps it up to date.
 //
-// Agents are listed in the order of how many signals are proved or observed, then of age, and never
-// by scores that agents can give themselves.
+// Agents are listed in the order of how many signals are proved or observed, then of how long this
+// registry has known them, and never by scores that agents can give themselves.
 type Directory struct {
 	registry     *registry.Registry
 	evidence     *evidence.Collector
@@ -98,8 +98,12 @@ func (d *Directory) updateAgents(ctx context.Context, agents []registry.Agent) e
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, a := range agents {
+		before := d.shownRoots(a.AirID)
 		if old := d.rows[a.AirID]; old != nil {
 			d.removeListing(old)
+		}
+		if len(a.Issued) > 0 && !slices.Equal(before, a.ShownRoots()) {
+			d.endorsements.stale = true
 		}
 		if a.Status == registry.Active {
 			w := d.newListing(a, now)
@@ -110,9 +114,18 @@ func (d *Directory) updateAgents(ctx context.Context, agents []registry.Agent) e
 	return nil
 }
 
+// shownRoots returns the registrable domains that an agent shows to be its own. Only Run calls it, which
+// alone changes the listings.
+func (d *Directory) shownRoots(airID string) []string {
+	if w := d.rows[airID]; w != nil {
+		return w.agent.ShownRoots()
+	}
+	return nil
+}
+
 // applyAttestations updates which agents have attestations outside rings.
 func (d *Directory) applyAttestations() {
-	changed := d.endorsements.recountDomains()
+	changed := d.endorsements.recountDomains(d.shownRoots)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, airID := range changed {
@@ -174,7 +187,7 @@ func (w *listing) heldSignals(now time.Time) []string {
 func foldName(name string) string { return strings.ToLower(strings.Join(strings.Fields(name), " ")) }
 
 func compareListings(a, b *listing) int {
-	return cmp.Or(cmp.Compare(b.weight, a.weight), a.agent.Created.Compare(b.agent.Created), cmp.Compare(a.agent.AirID, b.agent.AirID))
+	return cmp.Or(cmp.Compare(b.weight, a.weight), a.agent.KnownSince().Compare(b.agent.KnownSince()), cmp.Compare(a.agent.AirID, b.agent.AirID))
 }
 
 // insertListing adds a listing. The caller holds d.mu.

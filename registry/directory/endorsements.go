@@ -3,6 +3,7 @@ package directory
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"gazetteer/registry"
 	"gazetteer/store"
@@ -42,7 +43,7 @@ func (d *Directory) loadEndorsers(ctx context.Context, a registry.Agent) ([]endo
 type endorsementGraph struct {
 	about   map[string][]endorser // by the subject; a subject without endorsers is absent
 	domains map[string]int        // by the subject: registrable domains outside of rings; see count
-	stale   bool                  // about has changed since count
+	stale   bool                  // about, or what an attester shows, has changed since count
 }
 
 func newEndorsementGraph() *endorsementGraph {
@@ -62,8 +63,9 @@ func (v *endorsementGraph) setEndorsers(subject string, endorsers []endorser) {
 	v.about[subject] = endorsers
 }
 
-// recountDomains counts the domains again and returns the agents whose number has changed.
-func (v *endorsementGraph) recountDomains() (changed []string) {
+// recountDomains counts the domains again and returns the agents whose number has changed. Only a domain
+// that its attester shows at present is counted; shownRoots returns those of an agent.
+func (v *endorsementGraph) recountDomains(shownRoots func(airID string) []string) (changed []string) {
 	if !v.stale {
 		return nil
 	}
@@ -74,8 +76,8 @@ func (v *endorsementGraph) recountDomains() (changed []string) {
 	for subject, endorsers := range v.about {
 		clear(roots)
 		for _, from := range endorsers {
-			if from.root != "" && ring[subject] != ring[from.attester] {
-				roots[from.root] = true
+			if from.root != "" && ring[subject] != ring[from.attester] && slices.Contains(shownRoots(from.attester), from.root) {
+				roots[registry.CountedRoot(from.root)] = true
 			}
 		}
 		if len(roots) > 0 {

@@ -2,7 +2,10 @@ package evidence
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"gazetteer/registry"
@@ -70,10 +73,17 @@ func keySignals(a registry.Agent, now time.Time) []Signal {
 		key = Signal{Signal: registry.SignalKey, Grade: registry.Proved, Holds: true, What: a.Multikey(), Detail: "by " + a.KeyProof, Source: history, Date: a.CurrentKeySince(),
 			Cost: "making a key costs nothing; using this one requires its private key"}
 	}
-	age := now.Sub(a.CurrentKeySince())
-	return []Signal{key, {Signal: registry.SignalAge, Grade: registry.Observed, Holds: age >= registry.MinKeyAge, What: fmt.Sprintf("%d days", int(age.Hours()/24)), Source: history,
-		Date: a.CurrentKeySince(), Cost: "waiting: it cannot be hurried"}}
+	age := now.Sub(a.KeyKnownSince())
+	known := Signal{Signal: registry.SignalAge, Grade: registry.Observed, Holds: age >= registry.MinKeyAge, What: fmt.Sprintf("%d days", int(age.Hours()/24)), Source: history,
+		Date: a.KeyKnownSince(), Cost: "waiting: it cannot be hurried"}
+	if before := a.CurrentKeySince(); before.Before(known.Date) {
+		known.Detail = "in use since " + registry.FormatSecond(before) + " according to " + a.Origin + ", where it was imported from"
+	}
+	return []Signal{key, known}
 }
+
+// freeNameCost is the cost of a name below the domain of a provider.
+const freeNameCost = "an account at the provider of the name, which may cost nothing"
 
 func domainSignal(d registry.Domain) Signal {
 	s := Signal{Signal: registry.SignalDomain, Grade: registry.Claimed, What: d.Name, Date: d.Checked, Cost: "nothing: a text field"}
@@ -85,6 +95,9 @@ func domainSignal(d registry.Domain) Signal {
 	case d.Proved():
 		s.Grade, s.Holds = registry.Proved, true
 		s.Cost = "registering a domain, some ten dollars a year, or control of its name servers or web server"
+		if registry.CountedRoot(d.Name) == registry.FreeNames {
+			s.Cost = freeNameCost
+		}
 	case !d.Withdrawn.IsZero():
 		s.Detail = "withdrawn on " + registry.FormatSecond(d.Withdrawn) + ": " + s.Detail
 	}
@@ -112,7 +125,8 @@ func observedSignal(a registry.Agent, signal, what string, now time.Time) (Signa
 }
 
 // attestationSignal counts the registrable domains of the attesters. It leaves out attesters that
-// the agent attests in turn, directly or through others, because such rings cost nothing.
+// the agent attests in turn, directly or through others, because such rings cost nothing, and those that
+// do not show their domain any more.
 func (e *Collector) attestationSignal(ctx context.Context, a registry.Agent) (Signal, error) {
 	s := Signal{Signal: registry.SignalAttestations, Grade: registry.Proved, Source: "/api/v1/agents/" + a.AirID + "/attestations",
 		Cost: "one registrable domain for each, and 30 days of waiting"}
@@ -120,7 +134,7 @@ func (e *Collector) attestationSignal(ctx context.Context, a registry.Agent) (Si
 	if err != nil {
 		return s, err
 	}
-	roots, rings := map[string]bool{}, 0
+	names, roots, rings, ended := map[string]bool{}, map[string]bool{}, 0, 0
 	for _, t := range about {
 		if !t.Revoked.IsZero() {
 			continue
@@ -135,7 +149,16 @@ func (e *Collector) attestationSignal(ctx context.Context, a registry.Agent) (Si
 			rings++
 			continue
 		}
-		if roots[t.Root] = true; t.Created.After(s.Date) {
+		attester, _, err := e.registry.LoadAgent(ctx, t.Attester)
+		if err != nil && !errors.Is(err, registry.ErrNoAgent) {
+			return s, err
+		}
+		if !slices.Contains(attester.ShownRoots(), t.Root) {
+			ended++
+			continue
+		}
+		names[t.Root], roots[registry.CountedRoot(t.Root)] = true, true
+		if t.Created.After(s.Date) {
 			s.Date = t.Created
 		}
 	}
@@ -151,9 +174,20 @@ func (e *Collector) attestationSignal(ctx context.Context, a registry.Agent) (Si
 	default:
 		s.What = fmt.Sprintf("by agents of %d domains", len(roots))
 	}
-	if rings > 0 {
-		s.Detail = fmt.Sprintf("%d more are not counted: the agent attests them in turn, itself or through others", rings)
+	if len(roots) == 1 && roots[registry.FreeNames] {
+		s.Cost = freeNameCost + ", and 30 days of waiting"
 	}
+	var omitted []string
+	if n := len(names) - len(roots); n > 0 {
+		omitted = append(omitted, fmt.Sprintf("%d names of providers, such as a.github.io, count as one domain", n+1))
+	}
+	if rings > 0 {
+		omitted = append(omitted, fmt.Sprintf("%d more are not counted: the agent attests them in turn, itself or through others", rings))
+	}
+	if ended > 0 {
+		omitted = append(omitted, fmt.Sprintf("%d more are not counted: the attester is suspended, or has not proved its domain again", ended))
+	}
+	s.Detail = strings.Join(omitted, "; ")
 	return s, nil
 }
 

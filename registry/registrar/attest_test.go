@@ -15,9 +15,11 @@ import (
 	"time"
 
 	"gazetteer/api/airjson"
+	"gazetteer/internal/nameserver"
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
 	"gazetteer/registry/attestation"
+	"gazetteer/registry/evidence"
 	"gazetteer/registry/registrar"
 	"gazetteer/registry/resolve"
 	"gazetteer/store"
@@ -260,6 +262,99 @@ func TestRevokedAttestationIsNotRestored(t *testing.T) {
 	}
 	if _, _, err := r.Attest(t.Context(), alice.AirID, signAttestation(t, alice.AirID, attester, 1, "dependency", c.Now()), owner); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestAttestationCountsWhileItsAttesterShowsItsDomain checks the evidence, a directory that has followed the
+// changes, and a new one.
+func TestAttestationCountsWhileItsAttesterShowsItsDomain(t *testing.T) {
+	c, documents, ns, s := newClock(), documents{}, nameserver.New(t), openStore(t)
+	r := open(t, registrar.Options{Now: c.Now, Resolver: documents, Store: s, DNS: evidence.NewDNS(ns.Address)})
+	attester := proved(t, r, 1, nil)
+	ns.Publish("_gazetteer.example.com", r.DomainRecord(attester))
+	prove(t, r, c, attester, 1, "example.com")
+	subject, _ := documents.owner(t, r, "subject.example", 2)
+	d, wait := running(t, s, r)
+	c.Advance(31 * 24 * time.Hour)
+	if _, _, err := r.Attest(t.Context(), subject.AirID, signAttestation(t, subject.AirID, attester, 1, "dependency", c.Now()), by(t, r, attester, 1, c.Now())); err != nil {
+		t.Fatal(err)
+	}
+	counts := func(when string, want bool, detail string) {
+		t.Helper()
+		wait()
+		now, _, err := r.Agent(t.Context(), subject.AirID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fresh, _ := running(t, s, r)
+		signal := collectEvidence(t, r, now, registry.SignalAttestations)[0]
+		if got := shows(t, r, now, registry.SignalAttestations); got != want || slices.Contains(attested(d), subject.AirID) != want || slices.Contains(attested(fresh), subject.AirID) != want || signal.Holds != want || signal.Detail != detail {
+			t.Errorf("%s: it counts %t, want %t; listed %v, after a restart %v, %+v", when, got, want, attested(d), attested(fresh), signal)
+		}
+	}
+	const ended = "1 more are not counted: the attester is suspended, or has not proved its domain again"
+	counts("at first", true, "")
+	if _, err := r.Suspend(t.Context(), attester.AirID, "sells attestations"); err != nil {
+		t.Fatal(err)
+	}
+	counts("the attester is suspended", false, ended)
+	if _, err := r.Restore(t.Context(), attester.AirID); err != nil {
+		t.Fatal(err)
+	}
+	counts("the suspension ended", true, "")
+	ns.Publish("_gazetteer.example.com")
+	for range 2 {
+		c.Advance(24 * time.Hour)
+		if err := r.Recheck(t.Context(), attester.AirID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	counts("two checks of the domain failed", true, "")
+	c.Advance(24 * time.Hour)
+	if err := r.Recheck(t.Context(), attester.AirID); err != nil {
+		t.Fatal(err)
+	}
+	counts("the proof of the domain was withdrawn", false, ended)
+	ns.Publish("_gazetteer.example.com", r.DomainRecord(attester))
+	c.Advance(time.Hour)
+	prove(t, r, c, attester, 1, "example.com")
+	counts("the domain is proved again", true, "")
+}
+
+// TestNamesOfProvidersCountAsOneDomain checks attesters whose names cost nothing: three of them with enough
+// weight verify nobody, and the evidence says what they cost.
+func TestNamesOfProvidersCountAsOneDomain(t *testing.T) {
+	c, documents := newClock(), documents{}
+	r := open(t, registrar.Options{Now: c.Now, Resolver: documents})
+	subject, _ := documents.owner(t, r, "subject.example", 9)
+	names := []string{"a.github.io", "b.github.io", "c.netlify.app", "other.example"}
+	var attesters []registry.Agent
+	var secrets []string
+	for i, name := range names {
+		attester, secret := documents.owner(t, r, name, byte(i+1))
+		attesters, secrets = append(attesters, attester), append(secrets, secret)
+	}
+	c.Advance(400 * 24 * time.Hour)
+	for i, want := range []struct {
+		roots              int
+		what, detail, cost string
+	}{
+		{1, "by agents of 1 domain", "", "an account at the provider of the name, which may cost nothing, and 30 days of waiting"},
+		{1, "by agents of 1 domain", "2 names of providers, such as a.github.io, count as one domain", "an account at the provider of the name, which may cost nothing, and 30 days of waiting"},
+		{1, "by agents of 1 domain", "3 names of providers, such as a.github.io, count as one domain", "an account at the provider of the name, which may cost nothing, and 30 days of waiting"},
+		{2, "by agents of 2 domains", "3 names of providers, such as a.github.io, count as one domain", "one registrable domain for each, and 30 days of waiting"},
+	} {
+		_, now, err := r.Attest(t.Context(), subject.AirID, signAttestation(t, subject.AirID, attesters[i], byte(i+1), "dependency", c.Now()), registry.Credentials{Secret: secrets[i]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		signal := collectEvidence(t, r, now, registry.SignalAttestations)[0]
+		if now.Standing.Roots != want.roots || now.Standing.IsVerified() || signal.What != want.what || signal.Detail != want.detail || signal.Cost != want.cost {
+			t.Errorf("after %s: %+v, %+v", names[i], now.Standing, signal)
+		}
+		if i == 2 && now.Standing.Weight < registry.VerifiedWeight {
+			t.Errorf("the weight %v is too low to show anything", now.Standing.Weight)
+		}
 	}
 }
 

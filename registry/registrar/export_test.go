@@ -19,6 +19,8 @@ import (
 	"gazetteer/protocol/httpsig"
 	"gazetteer/registry"
 	"gazetteer/registry/admission"
+	"gazetteer/registry/directory"
+	"gazetteer/registry/evidence"
 	"gazetteer/registry/registrar"
 	"gazetteer/registry/transfer"
 	"gazetteer/store"
@@ -120,6 +122,45 @@ func TestAgentMovesWithHistory(t *testing.T) {
 	got, err = third.Import(t.Context(), strings.NewReader(export(t, other, a.AirID, transfer.ExportOptions{})))
 	if err != nil || got.Origin != "other.test" || got.Agent.Origin != "registry.test" || got.Signed != 6 {
 		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// TestAgeOfAnotherRegistryDoesNotCount imports an agent from a registry whose clock was six years behind.
+func TestAgeOfAnotherRegistryDoesNotCount(t *testing.T) {
+	c, s := newClock(), openStore(t)
+	behind := open(t, registrar.Options{Now: c.Now})
+	text := export(t, behind, proved(t, behind, 1, nil).AirID, transfer.ExportOptions{})
+	c.Advance(6 * 365 * 24 * time.Hour)
+	r := open(t, registrar.Options{Now: c.Now, DIDHost: "other.test", Store: s})
+	first, _ := register(t, r, someone(2))
+	d, wait := running(t, s, r)
+	c.Advance(time.Hour)
+	got, err := r.Import(t.Context(), strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	age := func() evidence.Signal { return collectEvidence(t, r, got.Agent, registry.SignalAge)[0] }
+	if signal := age(); signal.Holds || signal.What != "0 days" || shows(t, r, got.Agent, registry.SignalAge) ||
+		signal.Detail != "in use since 2026-05-04T03:02:01Z according to registry.test, where it was imported from" {
+		t.Errorf("on its first day here: %+v", signal)
+	}
+	// With as few signals as the other agent it comes behind it, which is known for longer here.
+	unproved := got.Agent
+	unproved.KeyProof = ""
+	value, err := json.Marshal(unproved)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Apply(t.Context(), store.Put(store.AgentKey(unproved.AirID), value)); err != nil {
+		t.Fatal(err)
+	}
+	wait()
+	if found, _ := d.Search(directory.Query{}); len(found) != 2 || found[0].AirID != first.AirID {
+		t.Errorf("%+v", found)
+	}
+	c.Advance(30 * 24 * time.Hour)
+	if signal := age(); !signal.Holds || signal.What != "30 days" {
+		t.Errorf("after 30 days: %+v", signal)
 	}
 }
 

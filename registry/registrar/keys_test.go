@@ -279,6 +279,40 @@ func TestRecoveryTakesEffectAfterDelay(t *testing.T) {
 	}
 }
 
+// TestOldKeyDuringRecovery checks that the key, which may be a thief's, neither makes nor revokes
+// attestations, and does not remove the addresses of the agent.
+func TestOldKeyDuringRecovery(t *testing.T) {
+	c, documents := newClock(), documents{}
+	r := open(t, registrar.Options{Now: c.Now, Resolver: documents})
+	documents["did:wba:a.example"] = 1
+	a := proved(t, r, 1, map[string]any{"recovery_commitment": commitment(100), "creator_did": "did:wba:a.example"})
+	known, _ := documents.owner(t, r, "known.example", 2)
+	other, _ := documents.owner(t, r, "other.example", 3)
+	c.Advance(31 * 24 * time.Hour)
+	attest := func(subject registry.Agent, key byte) (registry.Attestation, error) {
+		made, _, err := r.Attest(t.Context(), subject.AirID, signAttestation(t, subject.AirID, a, key, "dependency", c.Now()), by(t, r, a, key, c.Now()))
+		return made, err
+	}
+	made, err := attest(known, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Recover(t.Context(), a.AirID, recovery(r, a, 1, 100, 7, "", c.Now())); err != nil {
+		t.Fatal(err)
+	}
+	_, err = attest(other, 1)
+	refusal(t, err, "recovery-pending")
+	_, _, err = r.RevokeAttestation(t.Context(), known.AirID, made.N, by(t, r, a, 1, c.Now()))
+	refusal(t, err, "recovery-pending")
+	_, _, err = r.Update(t.Context(), a.AirID, by(t, r, a, 1, c.Now()), registry.Update{Changed: []string{"service_endpoints"}})
+	refusal(t, err, "recovery-pending")
+	c.Advance(72 * time.Hour)
+	documents["did:wba:a.example"] = 7
+	if _, err = attest(other, 7); err != nil {
+		t.Errorf("the new key: %v", err)
+	}
+}
+
 func TestOnlyRecoveryKeyWithdrawsRecovery(t *testing.T) {
 	c := newClock()
 	r := open(t, registrar.Options{Now: c.Now})

@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -141,33 +142,27 @@ func (x Recipients) verifyForeign(ctx context.Context, box relay.Inbox, request 
 
 // AdmitSender implements relay.Inboxes. The evidence that it requires is the same for all inboxes.
 func (x Recipients) AdmitSender(ctx context.Context, _ relay.Inbox, sender string) error {
-	if len(x.Require) == 0 {
-		return nil
+	missing, err := x.missingSignals(ctx, sender, x.Require)
+	if err == nil && len(missing) > 0 {
+		err = fmt.Errorf("this relay accepts mail only from agents with evidence for: %s", missing[0])
 	}
-	holds, err := x.readEvidence(ctx, sender)
-	if err != nil {
-		return err
-	}
-	for _, signal := range x.Require {
-		if !holds(signal) {
-			return fmt.Errorf("this relay accepts mail only from agents with evidence for: %s", signal)
-		}
-	}
-	return nil
+	return err
 }
 
-// readEvidence returns a function that reports which signals a verified sender holds.
-func (x Recipients) readEvidence(ctx context.Context, sender string) (holds func(signal string) bool, err error) {
+// missingSignals returns the signals that a verified sender does not hold.
+func (x Recipients) missingSignals(ctx context.Context, sender string, signals []string) ([]string, error) {
+	if len(signals) == 0 {
+		return nil, nil
+	}
 	web, err := did.ParseWeb(sender)
 	if err != nil || !web.SameHost(x.Registry.Host()) {
-		return func(signal string) bool { return err == nil && foreignSignatureShows(web, signal) }, nil
+		return slices.DeleteFunc(slices.Clone(signals), func(signal string) bool { return err == nil && foreignSignatureShows(web, signal) }), nil
 	}
 	agent, _, err := x.Registry.Find(ctx, sender)
 	if err != nil {
 		return nil, fmt.Errorf("the sender is not registered: %w", err)
 	}
-	now := x.Registry.Timestamp()
-	return func(signal string) bool { return agent.HoldsSignal(signal, now) }, nil
+	return x.Registry.MissingSignals(ctx, agent, signals)
 }
 
 // KnowsSender implements relay.Inboxes. A foreign sender is known: all DIDs below its domain count as
@@ -180,8 +175,9 @@ func (x Recipients) KnowsSender(ctx context.Context, sender string) bool {
 	if !web.SameHost(x.Registry.Host()) {
 		return true
 	}
-	holds, err := x.readEvidence(ctx, sender)
-	return err == nil && (holds(registry.SignalDomain) || holds(registry.SignalAttestations))
+	either := []string{registry.SignalDomain, registry.SignalAttestations}
+	missing, err := x.missingSignals(ctx, sender, either)
+	return err == nil && len(missing) < len(either)
 }
 
 // foreignSignatureShows reports whether the verified signature of a foreign sender is evidence for a
