@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"gazetteer/index/damage"
+	"gazetteer/store/boltfile"
 
 	"github.com/blevesearch/bleve/v2/util"
 	"go.etcd.io/bbolt"
@@ -89,15 +90,11 @@ func readRoot(path string) ([]string, error) {
 		return nil, damage.Errorf("%s: %v", rootFile, err)
 	}
 	defer db.Close() // nothing was written
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, damage.Errorf("%s: %v", rootFile, err)
+	if err := inspectRoot(path); err != nil {
+		return nil, err
 	}
 	var segments []string
 	err = db.View(func(tx *bbolt.Tx) error {
-		if tx.Size() > info.Size() {
-			return damage.Errorf("%s has %d bytes of %d", rootFile, info.Size(), tx.Size())
-		}
 		snapshots := tx.Bucket(util.BoltSnapshotsBucket)
 		if snapshots == nil {
 			return damage.Errorf("%s has no snapshot", rootFile)
@@ -112,6 +109,28 @@ func readRoot(path string) ([]string, error) {
 		})
 	})
 	return segments, err
+}
+
+// inspectRoot checks that the pages of a root file lead to each other in no circle: bbolt would follow it
+// until the memory is full.
+func inspectRoot(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return damage.Errorf("%s: %v", rootFile, err)
+	}
+	defer f.Close() // only read
+	info, err := f.Stat()
+	if err != nil {
+		return damage.Errorf("%s: %v", rootFile, err)
+	}
+	problem, err := boltfile.InspectNested(f, info.Size())
+	if err != nil {
+		return damage.Errorf("%s: %v", rootFile, err)
+	}
+	if problem != "" {
+		return damage.Errorf("%s %s", rootFile, problem)
+	}
+	return nil
 }
 
 // segmentFiles walks a bucket and returns the files it names.

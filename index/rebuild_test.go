@@ -3,6 +3,7 @@ package index
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -267,6 +268,20 @@ func flipMiddle(b []byte) []byte {
 	return b
 }
 
+// moveBuckets flips one bit in the place of each bucket that a leaf of a bolt file names.
+func moveBuckets(b []byte) []byte {
+	const page, header, element, leaf, bucket = 4096, 16, 16, 2, 1 // see package boltfile
+	for start := 2 * page; start < filetest.UsedBytes(b); start += page {
+		elements := int(binary.NativeEndian.Uint16(b[start+10:]))
+		for at := start + header; at < min(start+header+elements*element, start+page); at += element {
+			if binary.NativeEndian.Uint16(b[start+8:]) == leaf && binary.NativeEndian.Uint32(b[at:]) == bucket {
+				b[at+5] ^= 4
+			}
+		}
+	}
+	return b
+}
+
 // rewriteState opens the index with bleve and changes what it knows of itself.
 func rewriteState(t *testing.T, dir string, f func(*indexState) []byte) {
 	t.Helper()
@@ -311,7 +326,9 @@ func TestDamagedDirectoryIsRebuilt(t *testing.T) {
 		"root file two pages": {func(t *testing.T, dir string) {
 			rewrite(t, root(dir), func(b []byte) []byte { return b[:2*os.Getpagesize()] })
 		}, "root.bolt"},
-		"root file garbage": {func(t *testing.T, dir string) { rewrite(t, root(dir), garbage) }, "root.bolt"},
+		// bbolt would follow such a bucket in a circle until the memory is full.
+		"root file with moved buckets": {func(t *testing.T, dir string) { rewrite(t, root(dir), moveBuckets) }, "root.bolt is damaged"},
+		"root file garbage":            {func(t *testing.T, dir string) { rewrite(t, root(dir), garbage) }, "root.bolt"},
 		"root file without its pages": {func(t *testing.T, dir string) {
 			rewrite(t, root(dir), func(b []byte) []byte {
 				clear := b[2*os.Getpagesize():]

@@ -27,6 +27,8 @@ const (
 	elementSize    = 16
 	metaSize       = 64
 
+	bucketHeaderSize = 16
+
 	boltMagic   = 0xED0CDAED
 	boltVersion = 2
 
@@ -72,6 +74,16 @@ func parseMeta(page []byte) (m meta, magic bool, problem string) {
 // that makes it unusable, "" for none; lostMeta says that one of the two meta pages is damaged, so
 // that the newest commit may be missing.
 func Inspect(f io.ReaderAt, size int64) (lostMeta bool, problem string, err error) {
+	return inspect(f, size, false)
+}
+
+// InspectNested is [Inspect] for a small file with buckets inside buckets: it reads the leaves as well.
+func InspectNested(f io.ReaderAt, size int64) (problem string, err error) {
+	_, problem, err = inspect(f, size, true)
+	return problem, err
+}
+
+func inspect(f io.ReaderAt, size int64, nested bool) (lostMeta bool, problem string, err error) {
 	if size == 0 {
 		return false, "is empty", nil
 	}
@@ -95,7 +107,11 @@ func Inspect(f io.ReaderAt, size int64) (lostMeta bool, problem string, err erro
 		return false, fmt.Sprintf("is cut: it has %d bytes and should have at least %d", size, need), nil
 	}
 	w := walker{file: f, pages: newest.pages, used: make([]uint64, newest.pages/64+1)}
-	problem, err = w.walkFile(newest)
+	leaf := w.walkBuckets
+	if nested {
+		leaf = w.walkNested
+	}
+	problem, err = w.walkFile(newest, leaf)
 	return lostMeta, problem, err
 }
 
@@ -129,7 +145,7 @@ type walker struct {
 }
 
 // walkFile returns the damage, "" for none; err is a failure to read.
-func (w *walker) walkFile(m meta) (problem string, err error) {
+func (w *walker) walkFile(m meta, leaf func(count int, page []byte)) (problem string, err error) {
 	defer func() {
 		switch p := recover().(type) {
 		case nil:
@@ -139,7 +155,7 @@ func (w *walker) walkFile(m meta) (problem string, err error) {
 			panic(p)
 		}
 	}()
-	w.walkTree(m.root, w.walkBuckets)
+	w.walkTree(m.root, leaf)
 	w.walkFreelist(m.freelist)
 	return "", nil
 }
@@ -277,6 +293,43 @@ func (w *walker) walkBuckets(count int, page []byte) {
 			w.walkTree(root, nil)
 		}
 	}
+}
+
+// walkNested walks the trees of the buckets that a leaf of any tree names. Keys and values must lie one behind
+// another, as bbolt writes them.
+func (w *walker) walkNested(count int, page []byte) {
+	next := uint64(pageHeaderSize + count*elementSize)
+	for i := range count {
+		at := pageHeaderSize + i*elementSize
+		pos, keySize, size := uint64(order.Uint32(page[at+4:])), uint64(order.Uint32(page[at+8:])), uint64(order.Uint32(page[at+12:]))
+		key := uint64(at) + pos
+		value := key + keySize
+		if key != next || value+size > uint64(len(page)) {
+			throwDamage("element %d of a leaf lies elsewhere", i)
+		}
+		next = value + size
+		switch flags := order.Uint32(page[at:]); {
+		case flags == 0:
+		case flags != bucketFlag || size < bucketHeaderSize:
+			throwDamage("element %d of a leaf is neither a value nor a bucket", i)
+		case order.Uint64(page[value:]) != 0:
+			w.walkTree(order.Uint64(page[value:]), w.walkNested)
+		default:
+			w.walkInline(page[value+bucketHeaderSize : next])
+		}
+	}
+}
+
+// walkInline checks a bucket that is inside a leaf: a leaf of its own.
+func (w *walker) walkInline(page []byte) {
+	if len(page) < pageHeaderSize || order.Uint16(page[8:]) != leafPage {
+		throwDamage("a bucket inside a leaf is no leaf")
+	}
+	count := int(order.Uint16(page[10:]))
+	if pageHeaderSize+count*elementSize > len(page) {
+		throwDamage("a bucket inside a leaf has %d elements, more than fit", count)
+	}
+	w.walkNested(count, page)
 }
 
 // walkFreelist checks that nothing on the free list is in use.

@@ -2,6 +2,7 @@ package boltfile
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"os"
@@ -188,5 +189,76 @@ func slowestWrite(b *testing.B, values *File, work func()) (slowest time.Duratio
 			return slowest
 		default:
 		}
+	}
+}
+
+// TestInspectNested damages each bucket that is inside another one: its place in the leaf, the number of its
+// root page, and the kind of page that it claims to be. bbolt would follow some of these damages in a circle.
+func TestInspectNested(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "nested.bolt")
+	db, err := bolt.Open(path, 0o600, &bolt.Options{PageSize: pageSize})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = db.Update(func(tx *bolt.Tx) error {
+		top, err := tx.CreateBucket([]byte("top"))
+		if err != nil {
+			return err
+		}
+		for _, size := range []int{10, 3000} { // inside the leaf, and on pages of its own
+			within, err := top.CreateBucket(fmt.Appendf(nil, "%04d", size))
+			if err == nil {
+				err = errors.Join(within.Put([]byte("a"), make([]byte, size)), within.Put([]byte("b"), make([]byte, size)))
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inspect := func(b []byte) string {
+		t.Helper()
+		problem, err := InspectNested(bytes.NewReader(b), int64(len(b)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return problem
+	}
+	if problem := inspect(whole); problem != "" {
+		t.Fatalf("the whole file %s", problem)
+	}
+	newest, _, _ := chooseMeta(whole)
+	kinds := map[bool]int{}
+	for page := uint64(2); page < newest.pages; page++ {
+		for i := range int(order.Uint16(whole[page*pageSize+10:])) {
+			at := page*pageSize + pageHeaderSize + uint64(i*elementSize)
+			if order.Uint16(whole[page*pageSize+8:]) != leafPage || order.Uint32(whole[at:]) != bucketFlag {
+				continue
+			}
+			value := at + uint64(order.Uint32(whole[at+4:])) + uint64(order.Uint32(whole[at+8:]))
+			inline := order.Uint64(whole[value:]) == 0
+			kinds[inline]++
+			places := map[string]uint64{"place": at + 5, "root page": value}
+			if inline {
+				places["kind of page"] = value + bucketHeaderSize + 8
+			}
+			for what, place := range places {
+				b := bytes.Clone(whole)
+				b[place] ^= 3 // a leaf becomes a branch
+				if inspect(b) == "" {
+					t.Errorf("page %d, element %d, inline %t: nothing is said of another %s", page, i, inline, what)
+				}
+			}
+		}
+	}
+	if kinds[true] == 0 || kinds[false] == 0 {
+		t.Errorf("the file has %v buckets inside leaves and on pages", kinds)
 	}
 }
