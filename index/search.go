@@ -207,8 +207,8 @@ func (s *searcher) noteOnFit(hits []Hit) string {
 	}
 }
 
-// isPartOfName reports whether all words of the request are in the name of a service: who types a name
-// wants to find the service, and not a task.
+// isPartOfName reports whether all words of the request are in the name of a service: a person who types a name
+// looks for the service, not for a task.
 func (s *searcher) isPartOfName(name string) bool {
 	if name == "" {
 		return false

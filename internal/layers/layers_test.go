@@ -69,7 +69,7 @@ var rows = [][]string{
 var also = map[string][]string{}
 
 // alone names packages that import nothing of the module at all.
-var alone = []string{"limit", "internal/heap", "internal/cache", "internal/cputime", "internal/testclock", "internal/psl", "internal/lookalike", "internal/wait", "internal/privatefile", "internal/eventstream", "store", "web/history", "web/plot", "internal/fakenet", "internal/need", "protocol/english", "protocol/jcs", "index/wordvec", "index/tokens", "index/bitset"}
+var alone = []string{"limit", "internal/heap", "internal/cache", "internal/cputime", "internal/testclock", "internal/psl", "internal/lookalike", "internal/wait", "internal/privatefile", "internal/eventstream", "store", "web/history", "web/plot", "internal/fakenet", "internal/need", "protocol/english", "protocol/jcs", "index/wordvec", "index/bitset"}
 
 // commands below these folders never ship: generators, and examples of the documentation.
 var generators = []string{"docs/quickstart/agent", "docs/quickstart/search", "docs/quickstart/mcp"}
