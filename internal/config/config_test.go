@@ -59,6 +59,7 @@ func TestConfigRefuses(t *testing.T) {
 		"a wrong type, with its place": {file: "[crawler]\nworkers = \"many\"\n", want: []string{":2:11:", "workers = \"many\""}},
 		"a number for a text":          {file: "\nlisten = 8080\n", want: []string{":2:10: want a text in quotes, not a whole number\n2| listen = 8080"}},
 		"a text for a list":            {file: "[crawler]\nseeds = \"a.example\"\n", want: []string{"want a list of texts, not a text in quotes"}},
+		"an inline table for a text":   {file: "[registry]\nadmission = {mode = \"open\"}\n", want: []string{":2:13: want a text in quotes, not a table\n2| admission"}},
 		"a number for true":            {file: "[crawler]\nenabled = 1\n", want: []string{"want true or false, not a whole number"}},
 		"several faults of a file": {file: "listen = 8080\ncrawler = { workers = \"x\" }\n[api]\nfoo = [\n 1,\n]\ntrusted_proxies = [\n 5,\n]\nreports_per_day = -5\n[relay]\nenabled = \"yes\"\nkeep = 5\nbogus = 1\n", want: []string{
 			":1:10: want a text in quotes, not a whole number\n1| listen = 8080\n", ":2:23: want a whole number, not a text in quotes\n", `:4:1: unknown key "api.foo"`, ":8:2: want ",

@@ -12,12 +12,12 @@ import (
 )
 
 // wrongType matches the decoder's error for a value of the wrong type, which names types of Go.
-var wrongType = regexp.MustCompile(`cannot decode TOML (\w+) into (?:struct field \S+ of type )?(?:a Go value of type )?(\S+)`)
+var wrongType = regexp.MustCompile(`cannot decode TOML (inline table|\w+) into (?:struct field \S+ of type )?(?:a Go value of type )?(\S+)`)
 
 // typeWords are the words for types of TOML and of Go.
 var typeWords = map[string]string{
 	"string": "a text in quotes", "integer": "a whole number", "int": "a whole number", "int64": "a whole number", "float": "a number", "float64": "a number", "boolean": "true or false", "bool": "true or false",
-	"array": "a list", "[]string": "a list of texts", "config.Duration": `a time such as "30s"`, "table": "a table",
+	"array": "a list", "[]string": "a list of texts", "config.Duration": `a time such as "30s"`, "table": "a table", "inline table": "a table",
 }
 
 // maxFaults is the number of wrong values that one reading of a file names.

@@ -200,6 +200,9 @@ func (s *logSource) readVerifier(ctx context.Context) (note.Verifier, error) {
 	if errors.Is(err, tiles.ErrRemote) {
 		return nil, classifyError(err)
 	}
+	if errors.Is(err, tiles.ErrNoFile) && strings.Contains(s.place, "://") {
+		return nil, exit.Networkf("there is no log at %s: the server there has no file \"key\"; the address of a log usually ends in /log, and --key gives the key of a log that shows none", format.Visible(s.place))
+	}
 	if err != nil {
 		return nil, classifyError(fmt.Errorf("the log's public key: %w; the address of a log usually ends in /log; --key gives the key", err))
 	}
