@@ -330,7 +330,7 @@ func (l *Live) countVerbs(d *liveDocument, verbs []string) {
 
 // slimAgent keeps what evidence is counted by.
 func slimAgent(a *registry.Agent) registry.Agent {
-	slim := registry.Agent{AirID: a.AirID, PublicKey: a.PublicKey, KeySince: a.KeySince, KeyProof: a.KeyProof, Created: a.Created, Status: a.Status, Standing: a.Standing}
+	slim := registry.Agent{AirID: a.AirID, PublicKey: a.PublicKey, KeySince: a.KeySince, KeyProof: a.KeyProof, Created: a.Created, Imported: a.Imported, Status: a.Status, Standing: a.Standing}
 	for _, d := range a.Domains {
 		d.Probes, d.EarlierProbes = nil, nil
 		slim.Domains = append(slim.Domains, d)

@@ -19,6 +19,7 @@ func TestSlimAgentCountsAsTheWhole(t *testing.T) {
 		var a registry.Agent
 		fillValue(reflect.ValueOf(&a).Elem(), at.Add(-time.Hour))
 		a.Status, a.Created, a.KeySince = registry.Active, at.Add(-10*24*time.Hour), at.Add(-90*24*time.Hour)
+		a.Imported = at.Add(-60 * 24 * time.Hour)
 		a.Domains[0].Withdrawn = time.Time{}
 		observation := a.Observed["x"]
 		for _, signal := range registry.Signals() {
@@ -63,6 +64,9 @@ func TestSlimAgentCountsAsTheWhole(t *testing.T) {
 		}
 		compare("observations without "+reflect.TypeFor[registry.Observation]().Field(i).Name, a)
 	}
+	a = whole()
+	a.Imported = at.Add(-time.Hour)
+	compare("imported lately", a)
 	a = whole()
 	a.Domains[0].Withdrawn = at
 	compare("a withdrawn domain", a)

@@ -20,7 +20,7 @@ import (
 
 // snapshotFormat is the number of the layout of a snapshot, and of the rule by which operations of two
 // documents are the same. A snapshot with another number is not read.
-const snapshotFormat = 5
+const snapshotFormat = 6
 
 // snapshotHead begins a snapshot; the hosts follow.
 type snapshotHead struct {
