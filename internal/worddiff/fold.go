@@ -61,7 +61,12 @@ func FoldUnchanged(version, other []Part, later, unmarked bool) []Block {
 		if !near(from) && to-from >= minFolded {
 			block.Folded = to - from
 		}
-		blocks, from = append(blocks, block), to
+		if last := len(blocks) - 1; last >= 0 && block.Folded == 0 && blocks[last].Folded == 0 {
+			blocks[last].Lines = append(blocks[last].Lines, block.Lines...)
+		} else {
+			blocks = append(blocks, block)
+		}
+		from = to
 	}
 	return blocks
 }

@@ -37,3 +37,17 @@ func TestFoldUnchanged(t *testing.T) {
 		}
 	}
 }
+
+// TestFewUnchangedLinesStayInBlock checks that lines that are too few to be folded are in one block with
+// the context of the change beside them.
+func TestFewUnchangedLinesStayInBlock(t *testing.T) {
+	a, b, unmarked := worddiff.Compare("{\n1\n2\n3\nold\n4\n5\n6\n}", "{\n1\n2\n3\nnew\n4\n5\n6\n}")
+	for name, blocks := range map[string][]worddiff.Block{
+		"earlier": worddiff.FoldUnchanged(a, b, false, unmarked),
+		"later":   worddiff.FoldUnchanged(b, a, true, unmarked),
+	} {
+		if len(blocks) != 1 || blocks[0].Folded != 0 || len(blocks[0].Lines) != 9 {
+			t.Errorf("%s: %+v", name, blocks)
+		}
+	}
+}
