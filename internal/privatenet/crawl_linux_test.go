@@ -292,7 +292,7 @@ func hostsOf(t *testing.T, short int) int {
 // sets how many good hosts are among them.
 func TestHostileInternet(t *testing.T) {
 	w := openWorld(t, true)
-	w.away()
+	w.away("away.test")
 	w.good(hostsOf(t, 50))
 	w.addresses()
 	w.records()

@@ -195,12 +195,12 @@ func summary(document string, related ...string) http.HandlerFunc {
 "namespace":"tables","version":"1.0.0","related_services":%s}`, name, name, others))
 }
 
-// away is a host that other hosts link or redirect to: it has a document, and links back.
-func (w *world) away() {
-	w.serve("away.test", pages{"/tables.json": discovery("/api"), "/back-to": func(out http.ResponseWriter, r *http.Request) {
+// away adds a host that other hosts link or redirect to: it has a document, and links back.
+func (w *world) away(name string) {
+	w.serve(name, pages{"/tables.json": discovery("/api"), "/back-to": func(out http.ResponseWriter, r *http.Request) {
 		to("https://"+r.URL.RawQuery+"/tables.json")(out, r)
 	}})
-	w.names.set("away.test", at(w.address()))
+	w.names.set(name, at(w.address()))
 }
 
 // closing has the connection closed after each answer.
@@ -255,10 +255,12 @@ func (w *world) records() {
 		w.add(fmt.Sprintf("dnsa-%d.test", i), at(bad), "refused", "ai", "blocked-address")
 		w.add(fmt.Sprintf("dnsmix-%d.test", i), at(w.address(), bad, w.address()), "refused", "ai", "blocked-address")
 		w.host(fmt.Sprintf("dnsvia-%d.test", i), pages{aiPath: to(fmt.Sprintf("https://dnsa-%d.test/.well-known/ai", i))}, "refused", "ai", "blocked-address")
-		// The visit goes to another host and returns, each time over a new connection.
-		rebind := fmt.Sprintf("rebind-%d.test", i)
+		// The visit goes to another host and returns, each time over a new connection. Each has a host
+		// of its own to go to: a host is asked by one visit at a time, and others wait some seconds.
+		rebind, away := fmt.Sprintf("rebind-%d.test", i), fmt.Sprintf("away-%d.test", i)
+		w.away(away)
 		w.serve(rebind, pages{
-			aiPath: closing(to("https://away.test/back-to?" + rebind)), "/tables.json": closing(discovery("/api")),
+			aiPath: closing(to("https://" + away + "/back-to?" + rebind)), "/tables.json": closing(discovery("/api")),
 			summaryPath: closing(summary("https://" + rebind + "/full.agis")),
 		})
 		w.add(rebind, rebound(w.address(), bad), "listed", "ai", "ok")
