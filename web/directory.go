@@ -22,7 +22,7 @@ type directoryView struct {
 	Thing        string // one of what is listed
 	Plural       string // several of it
 	Query, Sort  string
-	Sorts        []choice
+	Sorts        []frame.Choice
 	Verbs        bool // the names are verbs
 	OfServices   bool // services have the names as a whole, so their operations are not counted
 	Names        []directoryName
@@ -78,7 +78,7 @@ func (v directoryView) showDirectory(c *gin.Context, all []index.ValueCount, add
 		if v.OfServices && o.value == "operations" {
 			continue
 		}
-		v.Sorts = append(v.Sorts, choice{o.value, o.name, o.value == v.Sort})
+		v.Sorts = append(v.Sorts, frame.Choice{Value: o.value, Name: o.name, Chosen: o.value == v.Sort})
 		if o.value == v.Sort {
 			compare = o.compare
 		}

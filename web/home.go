@@ -15,6 +15,7 @@ import (
 	"gazetteer/index/query"
 	"gazetteer/registry/directory"
 	"gazetteer/web/censuspages"
+	"gazetteer/web/changepages"
 	"gazetteer/web/frame"
 
 	"github.com/gin-gonic/gin"
@@ -28,7 +29,7 @@ type homeView struct {
 	Examples   []string
 	Categories []categoryLink
 	New        []summaryView
-	Changed    []changeView
+	Changed    []changepages.Change
 	Agents     []homeAgent
 	AgentTotal int
 	Hosts      int
@@ -210,7 +211,7 @@ func (p *Pages) homePage(c *gin.Context) (frame.WebPage, error) {
 		v.New = append(v.New, p.summaryOf(s))
 	}
 	for _, c := range home.changed {
-		v.Changed = append(v.Changed, p.viewChange(c))
+		v.Changed = append(v.Changed, p.changes.ViewChange(c))
 	}
 	return frame.WebPage{
 		Name: "home", Body: v, Live: true,

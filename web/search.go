@@ -41,8 +41,8 @@ type resultsView struct {
 	// Readings are links to the same query, read in another way.
 	Readings []readingLink
 	Near     []string
-	Unknown  []unknownFilter // filters that match nothing
-	Agent    string          // the query, when it looks like the id of an agent
+	Unknown  []frame.UnknownFilter // filters that match nothing
+	Agent    string                // the query, when it looks like the id of an agent
 	// Services and Classes answer the words as a whole.
 	Services []sideView
 	Classes  []sideView

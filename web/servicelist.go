@@ -30,10 +30,10 @@ func isTestSet(s answer.ServiceSummary) bool { return slices.Contains(s.Categori
 type servicesView struct {
 	Query, Category, Sort string
 	State                 string // of the host, as in the filter is:
-	States                []choice
+	States                []frame.Choice
 	Format                string // of a current document
-	Formats               []choice
-	Sorts                 []choice
+	Formats               []frame.Choice
+	Sorts                 []frame.Choice
 	Categories            []categoryLink
 	OtherCategories       []categoryLink // folded
 	Services              []summaryView
@@ -42,14 +42,8 @@ type servicesView struct {
 	First, Last           int
 	Narrowed              bool // a filter is set
 	Refined               bool // what is folded on a narrow screen is set
-	Unknown               []unknownFilter
+	Unknown               []frame.UnknownFilter
 	Pages                 frame.PageLinks
-}
-
-// A choice is one of the values that a form offers.
-type choice struct {
-	Value, Name string
-	Chosen      bool
 }
 
 // categoryLink is a category with the address of its services.
@@ -96,10 +90,10 @@ func (p *Pages) servicesPage(c *gin.Context) (frame.WebPage, error) {
 	v := servicesView{
 		Query: strings.TrimSpace(c.Query("q")), Category: strings.ToLower(strings.TrimSpace(c.Query("category"))), Sort: c.Query("sort"), State: p.knownState(c.Query("is")),
 	}
-	v.Formats = append(v.Formats, choice{"", "Any", true})
+	v.Formats = append(v.Formats, frame.Choice{Value: "", Name: "Any", Chosen: true})
 	for _, kind := range document.AuthoritativeKinds() {
 		chosen := string(kind) == strings.ToLower(c.Query("format"))
-		v.Formats = append(v.Formats, choice{string(kind), frame.KindName(string(kind)), chosen})
+		v.Formats = append(v.Formats, frame.Choice{Value: string(kind), Name: frame.KindName(string(kind)), Chosen: chosen})
 		if chosen {
 			v.Format, v.Formats[0].Chosen = string(kind), false
 		}
@@ -114,17 +108,17 @@ func (p *Pages) servicesPage(c *gin.Context) (frame.WebPage, error) {
 			wanted.Is = []conformance.Name{conformance.Name(name)}
 		}
 	}
-	v.States = append(v.States, choice{"", "Any", v.State == ""})
+	v.States = append(v.States, frame.Choice{Value: "", Name: "Any", Chosen: v.State == ""})
 	for _, name := range p.stateValues() {
-		v.States = append(v.States, choice{name, stateWords(name), v.State == name})
+		v.States = append(v.States, frame.Choice{Value: name, Name: stateWords(name), Chosen: v.State == name})
 	}
 	for _, o := range serviceSorts {
-		v.Sorts = append(v.Sorts, choice{o.value, o.name, o.value == v.Sort})
+		v.Sorts = append(v.Sorts, frame.Choice{Value: o.value, Name: o.name, Chosen: o.value == v.Sort})
 		if o.value == v.Sort {
 			wanted.Order = o.order
 		}
 	}
-	if !slices.ContainsFunc(v.Sorts, func(c choice) bool { return c.Chosen }) {
+	if !slices.ContainsFunc(v.Sorts, func(c frame.Choice) bool { return c.Chosen }) {
 		v.Sort = ""
 	}
 	found, err := p.answers.ListServices(c.Request.Context(), wanted)

@@ -58,7 +58,7 @@ type classView struct {
 // A fact is one line of the head of a service.
 type fact struct {
 	Name  string
-	Links []namedLink // values, each with its page, "" for none
+	Links []frame.Link // values, each with its page, "" for none
 }
 
 type listedOperation struct {
@@ -216,7 +216,7 @@ func (p *Pages) serviceHead(s answer.Service) serviceView {
 			i = len(v.Facts)
 			v.Facts = append(v.Facts, fact{Name: name})
 		}
-		if link := (namedLink{value, address}); !slices.Contains(v.Facts[i].Links, link) && len(v.Facts[i].Links) < maxListed {
+		if link := (frame.Link{Text: value, Address: address}); !slices.Contains(v.Facts[i].Links, link) && len(v.Facts[i].Links) < maxListed {
 			v.Facts[i].Links = append(v.Facts[i].Links, link)
 		}
 	}
@@ -395,18 +395,12 @@ func countsOf(findings []protocol.Finding) string {
 	var parts []string
 	for s := protocol.Error; ; s-- {
 		if n[s] > 0 {
-			parts = append(parts, frame.FormatCount(n[s], strings.ToLower(severityWords[s])))
+			parts = append(parts, frame.FormatCount(n[s], strings.ToLower(frame.SeverityName(s))))
 		}
 		if s == protocol.Info {
 			return strings.Join(parts, ", ")
 		}
 	}
-}
-
-var severityWords = map[protocol.Severity]string{
-	protocol.Error:   "Error",
-	protocol.Warning: "Warning",
-	protocol.Info:    "Note",
 }
 
 // groupFindings shows each kind of finding once, with its places: a document that breaks one rule
@@ -416,7 +410,7 @@ func groupFindings(findings []protocol.Finding, anchorOf func(line int) string) 
 	var views []findingView
 	for _, g := range lint.GroupFindings(findings) {
 		first := findings[g.Findings[0]]
-		v := findingView{Finding: first, Word: severityWords[g.Severity], Tone: g.Severity.String(), First: spotOf(first, anchorOf)}
+		v := findingView{Finding: first, Word: frame.SeverityName(g.Severity), Tone: g.Severity.String(), First: spotOf(first, anchorOf)}
 		others, more := frame.SplitAt(g.Findings[1:], maxSpots)
 		for _, i := range others {
 			v.Others = append(v.Others, spotOf(findings[i], anchorOf))

@@ -15,34 +15,27 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// unknownFilter says that a filter of the list of services has a value that does not exist, with links
-// to the list with similar values.
-type unknownFilter struct {
-	Text string
-	Near []namedLink
-}
-
 // findUnknownFilters returns a note for each filter in the address with an unknown value. v has the known
 // ones, found the services that they leave.
-func (p *Pages) findUnknownFilters(c *gin.Context, v servicesView, found answer.ServiceListing) ([]unknownFilter, error) {
+func (p *Pages) findUnknownFilters(c *gin.Context, v servicesView, found answer.ServiceListing) ([]frame.UnknownFilter, error) {
 	ctx := c.Request.Context()
-	var notes []unknownFilter
+	var notes []frame.UnknownFilter
 	if state := strings.ToLower(strings.TrimSpace(c.Query("is"))); state != "" && v.State == "" {
-		notes = append(notes, unknownFilter{
-			fmt.Sprintf("There is no state %q, so the list is not filtered by it.", frame.ClipPlain(40, state)),
-			v.linkNear(state, v.States, func(near *servicesView, value string) { near.State = value }),
+		notes = append(notes, frame.UnknownFilter{
+			Text: fmt.Sprintf("There is no state %q, so the list is not filtered by it.", frame.ClipPlain(40, state)),
+			Near: v.linkNear(state, v.States, func(near *servicesView, value string) { near.State = value }),
 		})
 	}
 	if format := strings.ToLower(c.Query("format")); format != v.Format {
-		notes = append(notes, unknownFilter{
-			fmt.Sprintf("There is no format %q, so the list is not filtered by it.", frame.ClipPlain(40, format)),
-			v.linkNear(format, v.Formats, func(near *servicesView, value string) { near.Format = value }),
+		notes = append(notes, frame.UnknownFilter{
+			Text: fmt.Sprintf("There is no format %q, so the list is not filtered by it.", frame.ClipPlain(40, format)),
+			Near: v.linkNear(format, v.Formats, func(near *servicesView, value string) { near.Format = value }),
 		})
 	}
 	if order := c.Query("sort"); order != v.Sort {
-		notes = append(notes, unknownFilter{
-			fmt.Sprintf("There is no order %q, so the list is sorted by name.", frame.ClipPlain(40, order)),
-			v.linkNear(order, v.Sorts, func(near *servicesView, value string) { near.Sort = value }),
+		notes = append(notes, frame.UnknownFilter{
+			Text: fmt.Sprintf("There is no order %q, so the list is sorted by name.", frame.ClipPlain(40, order)),
+			Near: v.linkNear(order, v.Sorts, func(near *servicesView, value string) { near.Sort = value }),
 		})
 	}
 	if v.Category == "" || found.Total > 0 {
@@ -56,28 +49,28 @@ func (p *Pages) findUnknownFilters(c *gin.Context, v servicesView, found answer.
 	if err != nil {
 		return nil, err
 	}
-	categories := make([]choice, len(every.Categories))
+	categories := make([]frame.Choice, len(every.Categories))
 	for i, c := range every.Categories {
-		categories[i] = choice{Value: c.Name, Name: c.Name}
+		categories[i] = frame.Choice{Value: c.Name, Name: c.Name}
 	}
-	return append(notes, unknownFilter{
-		fmt.Sprintf("No service has the category %q.", frame.ClipPlain(40, v.Category)),
-		v.linkNear(v.Category, categories, func(near *servicesView, value string) { near.Category = value }),
+	return append(notes, frame.UnknownFilter{
+		Text: fmt.Sprintf("No service has the category %q.", frame.ClipPlain(40, v.Category)),
+		Near: v.linkNear(v.Category, categories, func(near *servicesView, value string) { near.Category = value }),
 	}), nil
 }
 
 // linkNear returns links to the list with those of the known values that are similar to a word; set
 // sets the value of the filter.
-func (v servicesView) linkNear(word string, known []choice, set func(near *servicesView, value string)) []namedLink {
-	var links []namedLink
-	for _, value := range answer.NearValues(word, known, func(c choice) string { return c.Value }) {
+func (v servicesView) linkNear(word string, known []frame.Choice, set func(near *servicesView, value string)) []frame.Link {
+	var links []frame.Link
+	for _, value := range answer.NearValues(word, known, func(c frame.Choice) string { return c.Value }) {
 		near, q := v, url.Values{}
 		set(&near, value)
 		if near.Category != "" {
 			q.Set("category", near.Category)
 		}
-		name := known[slices.IndexFunc(known, func(c choice) bool { return c.Value == value })].Name
-		links = append(links, namedLink{name, near.listAddress(q)})
+		name := known[slices.IndexFunc(known, func(c frame.Choice) bool { return c.Value == value })].Name
+		links = append(links, frame.Link{Text: name, Address: near.listAddress(q)})
 	}
 	return links
 }
@@ -100,10 +93,10 @@ func (p *Pages) explainEmptyFilters(ctx context.Context, q query.Query, as readi
 			})
 			continue
 		}
-		note := unknownFilter{Text: "No operation has " + filter + "."}
+		note := frame.UnknownFilter{Text: "No operation has " + filter + "."}
 		for _, value := range e.Near {
 			if other, ok := rest.Toggled(e.Key, value); ok {
-				note.Near = append(note.Near, namedLink{e.Key + ":" + value, "/?" + as.queryValues(other.String()).Encode()})
+				note.Near = append(note.Near, frame.Link{Text: e.Key + ":" + value, Address: "/?" + as.queryValues(other.String()).Encode()})
 			}
 		}
 		v.Unknown = append(v.Unknown, note)

@@ -25,11 +25,8 @@ type nameWarning struct {
 	Word  string
 	Text  string
 	Hosts []string
-	Names []namedLink
+	Names []frame.Link
 }
-
-// namedLink is a name with its page.
-type namedLink struct{ Text, Address string }
 
 // maxUsers bounds the services that a page names.
 const maxUsers = 30
@@ -73,7 +70,7 @@ func (p *Pages) namespaceUsers(ctx context.Context, s listing, name string) ([]n
 	for _, c := range n.Concerns {
 		w := nameWarning{Word: concernWords[c.Code], Text: frame.AsSentence(c.Message), Hosts: c.Hosts}
 		for _, name := range c.Names {
-			w.Names = append(w.Names, namedLink{name, s.valueAddress(name)})
+			w.Names = append(w.Names, frame.Link{Text: name, Address: s.valueAddress(name)})
 		}
 		warnings = append(warnings, w)
 	}

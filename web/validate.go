@@ -36,7 +36,7 @@ type validateView struct {
 	Address, Text string // as sent
 	As            string
 	Level2        bool
-	Kinds         []choice
+	Kinds         []frame.Choice
 	Samples       []sampleLink
 	Repairs       []string // what was repaired in the text
 	Tried         bool     // a repair was asked for
@@ -118,9 +118,9 @@ func unpackText(packed string) (string, error) {
 }
 
 func formView(status int, v validateView) frame.WebPage {
-	choices := []choice{{Value: "", Name: "Detect from the text"}}
+	choices := []frame.Choice{{Value: "", Name: "Detect from the text"}}
 	for _, kind := range document.AuthoritativeKinds() {
-		choices = append(choices, choice{Value: string(kind), Name: kind.Describe()})
+		choices = append(choices, frame.Choice{Value: string(kind), Name: kind.Describe()})
 	}
 	for _, k := range choices {
 		k.Chosen = k.Value == v.As

@@ -13,6 +13,7 @@ import (
 	"gazetteer/document/diff"
 	"gazetteer/internal/worddiff"
 	"gazetteer/protocol"
+	"gazetteer/web/changepages"
 	"gazetteer/web/frame"
 
 	"github.com/gin-gonic/gin"
@@ -58,7 +59,7 @@ func (p *Pages) diffPage(c *gin.Context) (frame.WebPage, error) {
 		return frame.WebPage{}, p.hostError(ctx, host, err)
 	}
 	v := diffView{
-		Host: d.Host, Kind: frame.KindName(string(kind)), KindID: string(kind), Severity: d.Severity.String(), Tone: severityTones[d.Severity],
+		Host: d.Host, Kind: frame.KindName(string(kind)), KindID: string(kind), Severity: d.Severity.String(), Tone: changepages.SeverityTone(d.Severity),
 		From:  versionView{Digest: d.From.Digest, Seen: p.MomentOf(d.From.Seen), Size: frame.FormatSize(len(d.From.Bytes))},
 		To:    versionView{Digest: d.To.Digest, Seen: p.MomentOf(d.To.Seen), Size: frame.FormatSize(len(d.To.Bytes))},
 		Query: "from=" + d.From.Digest + "&to=" + d.To.Digest,
@@ -68,7 +69,7 @@ func (p *Pages) diffPage(c *gin.Context) (frame.WebPage, error) {
 	}
 	for _, change := range d.Changes {
 		view := versionChangeView{
-			Kind: frame.TitleOf(string(change.Kind)), Severity: change.Severity.String(), Tone: severityTones[change.Severity],
+			Kind: frame.TitleOf(string(change.Kind)), Severity: change.Severity.String(), Tone: changepages.SeverityTone(change.Severity),
 			Path: change.Path, From: change.From, To: change.To, Help: change.Help,
 		}
 		if change.Operation != nil {

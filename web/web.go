@@ -1,8 +1,8 @@
 // Package web has the pages for people, which show the same answers that the API gives to programs.
 // Begin with [New] and [Pages.Mount]; each file holds the pages of one subject, the templates
-// folder their HTML. Package frame has what all pages share, packages agentpages, censuspages and
-// crawlerpages the pages of agents, of the census and of the crawler. STYLE.md documents type,
-// space, color and components.
+// folder their HTML. Package frame has what all pages share; packages agentpages, censuspages,
+// changepages, crawlerpages, operatorpages and rulepages have the pages of what they are named after.
+// STYLE.md documents type, space, color and components.
 //
 // Pages are rendered on the server, work without scripts, request nothing from other hosts, and fit
 // windows from 320 pixels up. All texts of services and agents are untrusted; package frame makes
@@ -23,7 +23,6 @@ import (
 	"gazetteer/api/air"
 	"gazetteer/api/answer"
 	"gazetteer/census"
-	"gazetteer/changefeed"
 	"gazetteer/conformance/standing"
 	"gazetteer/crawler"
 	"gazetteer/document"
@@ -33,10 +32,12 @@ import (
 	"gazetteer/join"
 	"gazetteer/web/agentpages"
 	"gazetteer/web/censuspages"
+	"gazetteer/web/changepages"
 	"gazetteer/web/crawlerpages"
 	"gazetteer/web/frame"
 	"gazetteer/web/history"
 	"gazetteer/web/operatorpages"
+	"gazetteer/web/rulepages"
 
 	"github.com/gin-gonic/gin"
 )
@@ -45,7 +46,9 @@ import (
 type Answers interface {
 	agentpages.Answers
 	censuspages.Answers
+	changepages.Answers
 	crawlerpages.Answers
+	rulepages.Answers
 	// Hits completes operations that were found with how fresh they are, at a time.
 	Hits(ctx context.Context, hits []index.Hit, now time.Time) ([]answer.Hit, error)
 	// FindEmptyFilters returns the filters because of which a query has no result.
@@ -56,8 +59,6 @@ type Answers interface {
 	ExplainService(ctx context.Context, s answer.Service) (answer.Explanation, error)
 	// HostStates knows the present states of hosts; nil: they are not known here.
 	HostStates() *standing.Follower
-	// Service returns all that is known of a host.
-	Service(ctx context.Context, host string) (answer.Service, error)
 	// AgentsOf returns the agents that serve a host.
 	AgentsOf(ctx context.Context, host string) (join.Joined, error)
 	// Namespace returns who uses a namespace, and with what right.
@@ -68,18 +69,12 @@ type Answers interface {
 	DataClass(ctx context.Context, name string) (answer.DataClass, error)
 	// Verbs lists every verb that is offered, in order of verb.
 	Verbs(ctx context.Context) ([]index.VerbCount, error)
-	// LatestChanges returns a page of the feed of changes, newest first.
-	LatestChanges(ctx context.Context, filter changefeed.Filter, position uint64, limit int) (changefeed.Page, error)
 	// CompareVersions returns the changes between two versions of a document.
 	CompareVersions(ctx context.Context, host string, kind document.Kind, from, to string) (*answer.VersionDiff, error)
 	// Figures returns the numbers of hosts, documents and operations.
 	Figures(ctx context.Context) (answer.Figures, error)
 	// Document returns a document as its host sent it: the current version for the digest "".
 	Document(ctx context.Context, host string, kind document.Kind, digest string) (answer.RawDocument, error)
-	// Rules lists the rules for documents that match a query, by draft.
-	Rules(q answer.RuleQuery) []answer.RuleView
-	// Rule returns the rule of a code.
-	Rule(code string) (answer.RuleView, error)
 	// Validate checks a text, or the document at an address.
 	Validate(ctx context.Context, s answer.ValidationRequest) ([]answer.ValidationResult, error)
 	// CrawlLog returns the requests to a host, the latest visit first.
@@ -124,8 +119,10 @@ type Pages struct {
 	*frame.Frame
 	agents   *agentpages.Pages
 	census   *censuspages.Pages
+	changes  *changepages.Pages
 	crawler  *crawlerpages.Pages
 	operator *operatorpages.Pages
+	rules    *rulepages.Pages
 	answers  Answers
 	catalog  Catalog
 	home     *cache.Single[homeContents]
@@ -142,7 +139,9 @@ func New(a Answers, c Catalog, o Options) *Pages {
 	p.Frame = frame.New(frame.Options{Log: o.Log, Now: o.Now, Building: p.isBuilding, Explain: explainError, Links: o.Links, PublicURL: o.PublicURL, Panics: o.Panics})
 	p.agents = agentpages.New(p.Frame, a)
 	p.census = censuspages.New(p.Frame, a)
+	p.changes = changepages.New(p.Frame, a)
 	p.crawler = crawlerpages.New(p.Frame, a, o.Bot)
+	p.rules = rulepages.New(p.Frame, a, p.crawler.Contact())
 	p.operator = operatorpages.New(p.Frame, operatorpages.Options{Status: p.serverStatus, Registry: o.Registry, Contracts: o.Contracts})
 	p.AddTemplates(templateFiles)
 	return p
@@ -161,7 +160,6 @@ func (p *Pages) Mount(e *gin.Engine) {
 		"/services/:host/crawl-log":            p.Handle(p.crawlLogPage, "before"),
 		"/services/:host/documents/:kind":      p.Handle(p.sourcePage),
 		"/services/:host/documents/:kind/diff": p.Handle(p.diffPage, "from", "to"),
-		"/changes":                             p.Handle(p.changesPage, "host", "severity", "before", "kind", "verb", "ns", "rule", "agent"),
 		"/verbs":                               p.Handle(p.verbsPage, "q", "sort", "page"),
 		"/verbs/:verb":                         p.Handle(p.verbPage, "page"),
 		"/namespaces":                          p.Handle(p.listingPage(namespaceListing), "q", "sort", "page"),
@@ -172,8 +170,6 @@ func (p *Pages) Mount(e *gin.Engine) {
 		"/validate":                            p.Handle(p.validateFormPage, "url", "as", "sample", "text"),
 		"/submit":                              p.Handle(p.submitFormPage, "host", "watch"),
 		"/status":                              p.Handle(p.statusPage),
-		"/rules":                               p.Handle(p.rulesPage, "q", "family", "severity", "basis"),
-		"/rules/:code":                         p.Handle(p.rulePage),
 		"/static/:name":                        p.ServeStatic,
 		"/favicon.ico":                         p.RedirectToIcon,
 		"/help":                                redirectTo("/help/search"),
@@ -193,7 +189,9 @@ func (p *Pages) Mount(e *gin.Engine) {
 	e.POST("/submit", p.Handle(p.submitHosts))
 	p.agents.Mount(e)
 	p.census.Mount(e)
+	p.changes.Mount(e)
 	p.crawler.Mount(e)
+	p.rules.Mount(e)
 }
 
 // redirectTo leads from an address that people try to the page that they look for.

@@ -49,7 +49,7 @@ var rows = [][]string{
 	{"api/air", "api/feed", "api/operator"},
 	{"api", "lint/command"},
 	{"web/frame", "web/history"},
-	{"web/agentpages", "web/crawlerpages", "web/docpages", "web/operatorpages"},
+	{"web/agentpages", "web/changepages", "web/crawlerpages", "web/docpages", "web/operatorpages", "web/rulepages"},
 	{"web/censuspages"},
 	{"web", "api/mcpserver", "api/selfdescription"},
 	{"internal/fakenet", "internal/need"}, // for the demo and the tests: they import nothing of the program

@@ -47,3 +47,16 @@ func ClientOf(c *gin.Context) netip.Addr {
 	}
 	return a.Unmap()
 }
+
+// A Choice is one of the values that a form offers.
+type Choice struct {
+	Value, Name string
+	Chosen      bool
+}
+
+// An UnknownFilter says that a filter of a list has a value that does not exist, with links to the list
+// with similar values. Template "unknown" shows a list of them.
+type UnknownFilter struct {
+	Text string
+	Near []Link
+}

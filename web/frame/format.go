@@ -7,6 +7,7 @@ import (
 
 	"gazetteer/document"
 	"gazetteer/fetch"
+	"gazetteer/protocol"
 )
 
 // FormatSize writes a number of bytes for a person.
@@ -49,3 +50,12 @@ func TitleOf(name string) string {
 	}
 	return strings.ToUpper(name[:1]) + strings.ReplaceAll(name[1:], "-", " ")
 }
+
+var severityNames = map[protocol.Severity]string{
+	protocol.Error:   "Error",
+	protocol.Warning: "Warning",
+	protocol.Info:    "Note",
+}
+
+// SeverityName names the severity of a finding for a person.
+func SeverityName(s protocol.Severity) string { return severityNames[s] }

@@ -1,6 +1,10 @@
-package web
+// Package rulepages has the pages of the rules that documents are checked against. Begin with [New] and
+// [Pages.Mount].
+package rulepages
 
 import (
+	"context"
+	"embed"
 	"errors"
 	"fmt"
 	"net/url"
@@ -15,17 +19,54 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
+// Answers is the data of the pages. [answer.Answers] implements it.
+type Answers interface {
+	// Rules lists the rules for documents that match a query, by draft.
+	Rules(q answer.RuleQuery) []answer.RuleView
+	// Rule returns the rule of a code.
+	Rule(code string) (answer.RuleView, error)
+	// CountedHosts lists hosts that a figure counts.
+	CountedHosts(ctx context.Context, figure, after string, limit int) (answer.CountedHosts, error)
+}
+
+// Pages are the pages. Any number of requests may use them at once.
+type Pages struct {
+	*frame.Frame
+	answers Answers
+	contact frame.ExternalLink // of the operator
+}
+
+//go:embed templates/*.html
+var templateFiles embed.FS
+
+// New prepares the pages within a frame. contact is how to reach the operator of this server.
+func New(f *frame.Frame, a Answers, contact frame.ExternalLink) *Pages {
+	f.AddTemplates(templateFiles)
+	return &Pages{Frame: f, answers: a, contact: contact}
+}
+
+// Mount adds /rules and what is below it to e.
+func (p *Pages) Mount(e *gin.Engine) {
+	for path, h := range map[string]gin.HandlerFunc{
+		"/rules":       p.Handle(p.rulesPage, "q", "family", "severity", "basis"),
+		"/rules/:code": p.Handle(p.rulePage),
+	} {
+		e.GET(path, h)
+		e.HEAD(path, h)
+	}
+}
+
 // rulesView is the filtered list of rules.
 type rulesView struct {
 	All, Total int
-	Unknown    []unknownFilter
+	Unknown    []frame.UnknownFilter
 	Query      string
 	Family     string
 	Severity   string
 	Families   []ruleFamily
-	Severities []choice
+	Severities []frame.Choice
 	Basis      string
-	Bases      []choice
+	Bases      []frame.Choice
 	Groups     []ruleGroup
 }
 
@@ -64,10 +105,10 @@ func (p *Pages) rulesPage(c *gin.Context) (frame.WebPage, error) {
 		v.Families = append(v.Families, ruleFamily{ID: f.ID, Title: title, Chosen: f.ID == v.Family})
 	}
 	for _, s := range []protocol.Severity{protocol.Error, protocol.Warning, protocol.Info} {
-		v.Severities = append(v.Severities, choice{s.String(), severityWords[s], s.String() == v.Severity})
+		v.Severities = append(v.Severities, frame.Choice{Value: s.String(), Name: frame.SeverityName(s), Chosen: s.String() == v.Severity})
 	}
 	for _, b := range []string{"must", "should", "may", "inferred", "own"} {
-		v.Bases = append(v.Bases, choice{b, basisNames[b], b == v.Basis})
+		v.Bases = append(v.Bases, frame.Choice{Value: b, Name: basisNames[b], Chosen: b == v.Basis})
 	}
 	for _, r := range rules {
 		v.Families[answer.FamilyOfRule(families, r.Code)].Count++
@@ -77,28 +118,28 @@ func (p *Pages) rulesPage(c *gin.Context) (frame.WebPage, error) {
 	v.Total = len(found)
 	for _, r := range found {
 		group := &v.Groups[answer.FamilyOfRule(families, r.Code)]
-		group.Rules = append(group.Rules, ruleLine{r.Code, r.Text, severityWords[r.Severity], r.Severity.String(), r.Name, r.Section})
+		group.Rules = append(group.Rules, ruleLine{r.Code, r.Text, frame.SeverityName(r.Severity), r.Severity.String(), r.Name, r.Section})
 	}
 	return frame.WebPage{Name: "rules", Title: "Rules", Description: "The rules by which documents for agents are checked, each with its section, an example and the repair.", Body: v, JSON: rulesAddress(v)}, nil
 }
 
 // findUnknown returns a note for each filter with an unknown value.
-func (v rulesView) findUnknown() []unknownFilter {
-	families := make([]choice, len(v.Families))
+func (v rulesView) findUnknown() []frame.UnknownFilter {
+	families := make([]frame.Choice, len(v.Families))
 	for i, f := range v.Families {
-		families[i] = choice{f.ID, f.Title, f.Chosen}
+		families[i] = frame.Choice{Value: f.ID, Name: f.Title, Chosen: f.Chosen}
 	}
-	var notes []unknownFilter
+	var notes []frame.UnknownFilter
 	for _, filter := range []struct {
 		key, name, value string
-		known            []choice
+		known            []frame.Choice
 	}{{"family", "subject", v.Family, families}, {"severity", "severity", v.Severity, v.Severities}, {"basis", "basis", v.Basis, v.Bases}} {
-		if filter.value == "" || slices.ContainsFunc(filter.known, func(c choice) bool { return c.Chosen }) {
+		if filter.value == "" || slices.ContainsFunc(filter.known, func(c frame.Choice) bool { return c.Chosen }) {
 			continue
 		}
-		note := unknownFilter{Text: fmt.Sprintf("There is no %s %q.", filter.name, frame.ClipPlain(40, filter.value))}
-		for _, near := range answer.NearValues(strings.ToLower(filter.value), filter.known, func(c choice) string { return c.Value }) {
-			note.Near = append(note.Near, namedLink{near, "/rules?" + url.Values{filter.key: {near}}.Encode()})
+		note := frame.UnknownFilter{Text: fmt.Sprintf("There is no %s %q.", filter.name, frame.ClipPlain(40, filter.value))}
+		for _, near := range answer.NearValues(strings.ToLower(filter.value), filter.known, func(c frame.Choice) string { return c.Value }) {
+			note.Near = append(note.Near, frame.Link{Text: near, Address: "/rules?" + url.Values{filter.key: {near}}.Encode()})
 		}
 		notes = append(notes, note)
 	}
@@ -181,7 +222,7 @@ func (p *Pages) rulePage(c *gin.Context) (frame.WebPage, error) {
 	title := wording.FirstSentence(r.Text)
 	v := ruleView{
 		RuleView: r, Title: title, Rest: strings.TrimLeft(strings.TrimPrefix(r.Text, title), ". "), Tone: r.Severity.String(),
-		Severity: weights[r.Severity], Basis: bases[r.Basis], Source: sourceParts(r.Section), Contact: p.crawler.Contact(),
+		Severity: weights[r.Severity], Basis: bases[r.Basis], Source: sourceParts(r.Section), Contact: p.contact,
 	}
 	if r.Severity != protocol.Info { // the census counts errors and warnings
 		counted, err := p.answers.CountedHosts(c.Request.Context(), "rule:"+r.Code, "", 1)

@@ -1,8 +1,10 @@
-package web
+// Package changepages has the page of the feed of changes. Begin with [New] and [Pages.Mount].
+package changepages
 
 import (
 	"cmp"
 	"context"
+	"embed"
 	"errors"
 	"fmt"
 	"maps"
@@ -21,6 +23,36 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
+// Answers is the data of the page. [answer.Answers] implements it.
+type Answers interface {
+	// LatestChanges returns a page of the feed of changes, newest first.
+	LatestChanges(ctx context.Context, filter changefeed.Filter, position uint64, limit int) (changefeed.Page, error)
+	// Service returns all that is known of a host.
+	Service(ctx context.Context, host string) (answer.Service, error)
+}
+
+// Pages are the page of the feed. Any number of requests may use them at once.
+type Pages struct {
+	*frame.Frame
+	answers Answers
+}
+
+//go:embed templates/*.html
+var templateFiles embed.FS
+
+// New prepares the page within a frame.
+func New(f *frame.Frame, a Answers) *Pages {
+	f.AddTemplates(templateFiles)
+	return &Pages{Frame: f, answers: a}
+}
+
+// Mount adds /changes to e.
+func (p *Pages) Mount(e *gin.Engine) {
+	h := p.Handle(p.changesPage, "host", "severity", "before", "kind", "verb", "ns", "rule", "agent")
+	e.GET("/changes", h)
+	e.HEAD("/changes", h)
+}
+
 // changesPerPage is the number of changes on a page.
 const changesPerPage = 50
 
@@ -29,7 +61,7 @@ type changesView struct {
 	Host       string
 	Severity   string
 	Severities []string
-	Changes    []changeView
+	Changes    []Change
 	First      bool // the list begins here
 	Pages      frame.PageLinks
 	Meaning    string // of the severities
@@ -39,7 +71,8 @@ type changesView struct {
 	Others     []namedFilter
 }
 
-type changeView struct {
+// A Change is one change of the feed.
+type Change struct {
 	At       frame.Moment
 	Title    string
 	Agent    string // AIR ID, "" for a service
@@ -99,7 +132,7 @@ func (p *Pages) changesPage(c *gin.Context) (frame.WebPage, error) {
 		}
 	}
 	for _, change := range feed.ViewChanges(page.Items) {
-		v.Changes = append(v.Changes, p.viewChange(change))
+		v.Changes = append(v.Changes, p.ViewChange(change))
 	}
 	if page.More {
 		filters.Set("before", strconv.FormatUint(page.Next, 10))
@@ -120,11 +153,20 @@ func (p *Pages) isUnknownHost(ctx context.Context, name string) (bool, error) {
 	return false, err
 }
 
-// severityTones are the CSS classes for severities.
-var severityTones = map[diff.Severity]string{diff.High: "danger", diff.Medium: "care"}
+// SeverityTone returns the CSS class for a severity, "" for none.
+func SeverityTone(s diff.Severity) string {
+	switch s {
+	case diff.High:
+		return "danger"
+	case diff.Medium:
+		return "care"
+	}
+	return ""
+}
 
-func (p *Pages) viewChange(c feed.Change) changeView {
-	v := changeView{At: p.MomentOf(c.At), Title: titleOfChange(c), Agent: c.Agent, Severity: c.Severity.String(), Tone: severityTones[c.Severity], Address: c.Page}
+// ViewChange describes a change.
+func (p *Pages) ViewChange(c feed.Change) Change {
+	v := Change{At: p.MomentOf(c.At), Title: titleOfChange(c), Agent: c.Agent, Severity: c.Severity.String(), Tone: SeverityTone(c.Severity), Address: c.Page}
 	for _, change := range c.Changes[min(1, len(c.Changes)):] {
 		if change.Severity >= diff.Medium {
 			v.Details = append(v.Details, strings.TrimSpace(strings.ReplaceAll(string(change.Kind), "-", " ")+" "+change.Operation))

@@ -1,4 +1,4 @@
-package web
+package rulepages
 
 import (
 	"slices"
