@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -48,6 +49,8 @@ var (
 	ErrAmbiguous = errors.New("more than one id begins like this")
 	// ErrOwner: the mailbox is that of another agent.
 	ErrOwner = errors.New("the mailbox is that of another agent")
+	// ErrNone: there is no mailbox, and Options.Existing forbids to create one.
+	ErrNone = errors.New("there is no mailbox")
 	// ErrBusy: other processes kept the mailbox for longer than Options.Patience.
 	ErrBusy = errors.New("another process uses the mailbox")
 )
@@ -66,7 +69,9 @@ type Options struct {
 	// PerThread and PerSender bound the entries of a sender in the replay window;
 	// a2a.DefaultPerThread and a2a.DefaultPerSender when 0.
 	PerThread, PerSender int
-	File                 boltfile.Options
+	// Existing makes Open fail with ErrNone where there is no mailbox, and create nothing.
+	Existing bool
+	File     boltfile.Options
 }
 
 // A Mailbox is that of one agent. Its methods may be called from any goroutine, and several processes
@@ -85,7 +90,7 @@ func DirOf(keyPath string) string {
 
 // Open opens the mailbox of an agent, a DID, in a directory, or creates it. The error matches
 // [ErrOwner] if the directory has another agent's mail, [ErrKey] if none of the keys opens it,
-// [ErrBusy], or is that of boltfile.Open.
+// [ErrNone], [ErrBusy], or is that of boltfile.Open.
 func Open(ctx context.Context, dir, owner string, o Options) (*Mailbox, error) {
 	if len(o.Keys) == 0 {
 		return nil, errors.New("open a mailbox: the key of the agent is missing")
@@ -99,10 +104,24 @@ func Open(ctx context.Context, dir, owner string, o Options) (*Mailbox, error) {
 	o.File.MinFree = cmp.Or(o.File.MinFree, 16<<20)
 	o.Keys = slices.Clone(o.Keys)
 	m := &Mailbox{dir: dir, owner: owner, options: o}
+	if o.Existing && !Exists(dir) {
+		return nil, fmt.Errorf("%w in %s", ErrNone, dir)
+	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the directory of a mailbox: %w", err)
 	}
 	return m, m.withFile(ctx, m.claim)
+}
+
+// Exists reports whether a directory has a mailbox, or the remains of one. A directory that has only
+// retired keys has none yet.
+func Exists(dir string) bool {
+	for _, name := range []string{FileName, boltfile.FormatFile} {
+		if _, err := os.Lstat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
+			return true // also one that may not be read: opening it says why
+		}
+	}
+	return false
 }
 
 // claim notes whose mailbox it is, or checks that, and finds the key under which it is encrypted.

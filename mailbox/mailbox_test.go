@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -908,6 +909,31 @@ func TestBusy(t *testing.T) {
 	defer held.Close()
 	if _, err := mailbox.Open(t.Context(), dir, bob, mailbox.Options{Keys: keysOf(2), Patience: 30 * time.Millisecond}); !errors.Is(err, mailbox.ErrBusy) {
 		t.Error(err)
+	}
+}
+
+// A mailbox that must exist is not created; the remains of one count as one.
+func TestExisting(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "agent.mail")
+	open := func(existing bool) error {
+		_, err := mailbox.Open(t.Context(), dir, bob, mailbox.Options{Keys: keysOf(2), Existing: existing, File: boltfile.Options{MinFree: -1}})
+		return err
+	}
+	if err := open(true); !errors.Is(err, mailbox.ErrNone) {
+		t.Error(err)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Error("it made the directory")
+	}
+	must(t, os.MkdirAll(filepath.Join(dir, "keys"), 0o700)) // as a rotation does before the first mail
+	if err := open(true); !errors.Is(err, mailbox.ErrNone) {
+		t.Error(err)
+	}
+	must(t, open(false))
+	must(t, open(true))
+	must(t, os.Remove(filepath.Join(dir, mailbox.FileName)))
+	if _, damaged := errors.AsType[*boltfile.DamagedError](open(true)); !damaged {
+		t.Error("a lost file is no missing mailbox:", open(true))
 	}
 }
 

@@ -181,6 +181,7 @@ func (m *Mailbox) Thread(ctx context.Context, id string) (info ThreadInfo, messa
 
 // Threads returns all negotiations, the one with the newest message first.
 func (m *Mailbox) Threads(ctx context.Context) (out []ThreadInfo, err error) {
+	out = []ThreadInfo{} // "[]" in JSON
 	err = m.view(ctx, func(tx reading) error {
 		return tx.Bucket(statesBucket).ForEach(func(id, _ []byte) error {
 			info, err := readThread(tx, string(id))

@@ -93,7 +93,7 @@ func (v *verbs) pullMail(ctx context.Context, server *cli.Client, f *inboxFlags)
 	if err != nil {
 		return err
 	}
-	in, puller, note, err := v.openPuller(ctx, server, me)
+	in, puller, note, err := v.openPuller(ctx, server, &me)
 	if err != nil {
 		return err
 	}
@@ -209,15 +209,24 @@ func (v *verbs) waitAfter(ctx context.Context, in inbox, err error, failures int
 	return pause.For(ctx, wait)
 }
 
-// openPuller finds the agent's inbox in its DID document, and the key of the relay there. If there
-// is no such key, note says what follows.
-func (v *verbs) openPuller(ctx context.Context, server *cli.Client, me self) (in inbox, puller *mailbox.Puller, note string, err error) {
+// openPuller finds the agent's inbox in its DID document, and the key of the relay there, and opens the
+// mailbox. If there is no such key, note says what follows. A mailbox is created only for an agent that
+// has an inbox, and under its current key.
+func (v *verbs) openPuller(ctx context.Context, server *cli.Client, me *self) (in inbox, puller *mailbox.Puller, note string, err error) {
 	senders := v.newDirectory(server)
+	if !mailbox.Exists(v.mailboxDir()) {
+		if err := v.checkOwnKey(ctx, senders, *me, "no mail was pulled"); err != nil {
+			return inbox{}, nil, "", err
+		}
+	}
 	document, err := senders.Resolve(ctx, me.owner.String())
 	if err != nil {
 		return inbox{}, nil, "", err
 	}
-	if in, err = v.openInbox(ctx, server, me, document); err != nil {
+	if in, err = v.openInbox(ctx, server, *me, document); err != nil {
+		return inbox{}, nil, "", err
+	}
+	if err := v.openBox(ctx, me, false); err != nil {
 		return inbox{}, nil, "", err
 	}
 	puller, err = mailbox.NewPuller(ctx, me.box, in.Inbox, senders, me.keys)

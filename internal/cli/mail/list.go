@@ -82,6 +82,10 @@ func (v *verbs) listMessages(ctx context.Context, f *listFlags, words []string) 
 		return exit.Usagef("--sent and --received contradict each other")
 	}
 	box, err := v.openMailbox(ctx)
+	if errors.Is(err, mailbox.ErrNone) && len(words) == 0 && f.thread == "" {
+		fmt.Fprintln(v.Err, format.Visible(err.Error()))
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -299,7 +303,7 @@ Signatures are not verified again: import only files that you exported.`,
 }
 
 func (v *verbs) importMail(ctx context.Context, name string) error {
-	box, err := v.openMailbox(ctx)
+	me, err := v.readSelf(ctx)
 	if err != nil {
 		return err
 	}
@@ -308,11 +312,14 @@ func (v *verbs) importMail(ctx context.Context, name string) error {
 		return err
 	}
 	defer closeFile()
-	added, err := box.Import(ctx, from)
+	if err := v.openBox(ctx, &me, false); err != nil {
+		return err
+	}
+	added, err := me.box.Import(ctx, from)
 	if err != nil && added == 0 {
 		return explainMailbox(err)
 	}
-	v.PrintField("imported", cli.Plural(added, "message")+" into "+box.Dir())
+	v.PrintField("imported", cli.Plural(added, "message")+" into "+me.box.Dir())
 	return explainMailbox(err)
 }
 
@@ -362,6 +369,9 @@ func (v *verbs) addEnvelope(ctx context.Context, server *cli.Client, name string
 	directory := v.newDirectory(server)
 	document, err := directory.Resolve(ctx, me.owner.String())
 	if err != nil {
+		return err
+	}
+	if err := v.openBox(ctx, &me, false); err != nil {
 		return err
 	}
 	puller := &mailbox.Puller{Mailbox: me.box, Senders: a2a.DocumentKeys{Resolver: directory}, Keys: me.keys, Rotated: mailbox.LacksKey(document, me.keys)}

@@ -47,7 +47,7 @@ type self struct {
 	box   *mailbox.Mailbox
 }
 
-// readSelf reads the key of the agent and opens its mailbox. It may ask for a passphrase.
+// readSelf reads the key of the agent. It may ask for a passphrase. The mailbox is opened by openBox.
 func (v *verbs) readSelf(ctx context.Context) (self, error) {
 	key, id, err := v.key.Read(ctx, v.App)
 	if err != nil {
@@ -64,14 +64,25 @@ func (v *verbs) readSelf(ctx context.Context) (self, error) {
 	for _, problem := range problems {
 		fmt.Fprintf(v.Err, "note: %s\n", format.Visible(problem.Error()))
 	}
-	keys := append([]ed25519.PrivateKey{key}, retired...)
-	box, err := mailbox.Open(ctx, mailbox.DirOf(v.key.Path()), id, mailbox.Options{Keys: keys, Now: v.Environment.Now})
-	return self{key, keys, owner, box}, explainMailbox(err)
+	return self{key: key, keys: append([]ed25519.PrivateKey{key}, retired...), owner: owner}, nil
 }
 
-// openMailbox opens the mailbox next to the key file with the key in that file.
+// openBox opens the mailbox of the agent, or creates it. With existing it creates none.
+func (v *verbs) openBox(ctx context.Context, me *self, existing bool) (err error) {
+	me.box, err = mailbox.Open(ctx, v.mailboxDir(), me.owner.String(), mailbox.Options{Keys: me.keys, Now: v.Environment.Now, Existing: existing})
+	return explainMailbox(err)
+}
+
+// mailboxDir returns the directory of the mailbox next to the key file.
+func (v *verbs) mailboxDir() string { return mailbox.DirOf(v.key.Path()) }
+
+// openMailbox opens the existing mailbox next to the key file with the key in that file.
 func (v *verbs) openMailbox(ctx context.Context) (*mailbox.Mailbox, error) {
 	me, err := v.readSelf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	err = v.openBox(ctx, &me, true)
 	return me.box, err
 }
 
@@ -84,6 +95,8 @@ func explainMailbox(err error) error {
 	switch {
 	case errors.Is(err, mailbox.ErrNotFound):
 		return exit.NotFoundf("%s: gazetteer inbox list and gazetteer thread show the ids", format.Visible(err.Error()))
+	case errors.Is(err, mailbox.ErrNone):
+		return exit.NotFoundf("%w yet: gazetteer inbox pulls the mail of a registered agent", err)
 	case errors.Is(err, mailbox.ErrAmbiguous), errors.Is(err, mailbox.ErrImport), errors.Is(err, mailbox.ErrDelivered):
 		return exit.NotFoundf("%s", format.Visible(err.Error()))
 	case errors.Is(err, mailbox.ErrOwner):

@@ -111,7 +111,10 @@ func (v *verbs) sendMessage(c *cobra.Command, server *cli.Client, to string, f *
 		return err
 	}
 	directory := v.newDirectory(server)
-	if err := v.checkOwnKey(ctx, directory, me); err != nil {
+	if err := v.checkOwnKey(ctx, directory, me, "not sent"); err != nil {
+		return err
+	}
+	if err := v.openBox(ctx, &me, false); err != nil {
 		return err
 	}
 	client := &a2ahttp.Client{From: me.owner.String(), Key: me.key, Directory: directory, AllowLoopback: true, Now: v.Environment.Now,
@@ -190,8 +193,8 @@ func cutOperation(name string) (namespace, verb string, ok bool) {
 }
 
 // checkOwnKey checks that the agent's DID document shows the key of the key file, without which nobody
-// may send (A2A §3.5).
-func (v *verbs) checkOwnKey(ctx context.Context, directory *cli.Directory, me self) error {
+// may send (A2A §3.5) and the relay gives no mail. The error begins with what was not done.
+func (v *verbs) checkOwnKey(ctx context.Context, directory *cli.Directory, me self, undone string) error {
 	own := me.owner.String()
 	hasKey := func(document did.Document) bool {
 		key, err := document.Key()
@@ -204,11 +207,11 @@ func (v *verbs) checkOwnKey(ctx context.Context, directory *cli.Directory, me se
 	refused, isRefused := errors.AsType[*cli.RefusedError](err)
 	switch {
 	case isRefused && refused.Code == "no-agent":
-		return exit.NotFoundf("not sent: the agent of %s, %s, is not registered\n  repair: use the key file of a registered agent, or register one: %s", v.key.Path(), own, v.FormatCommand("agent new NAME --key FILE"))
+		return exit.NotFoundf("%s: the agent of %s, %s, is not registered\n  repair: use the key file of a registered agent, or register one: %s", undone, v.key.Path(), own, v.FormatCommand("agent new NAME --key FILE"))
 	case err != nil:
 		return err
 	case !hasKey(document):
-		return exit.NotFoundf("not sent: the key in %s is not the key of %s: its DID document shows another\n  repair: use the file with the current key; %s shows that key", v.key.Path(), own, v.FormatCommand("agent show "+own))
+		return exit.NotFoundf("%s: the key in %s is not the key of %s: its DID document shows another\n  repair: use the file with the current key; %s shows that key", undone, v.key.Path(), own, v.FormatCommand("agent show "+own))
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package mail
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -41,6 +42,13 @@ A message that breaks a rule of the thread is drawn with the reason; it changes 
 
 func (v *verbs) listThreads(ctx context.Context) error {
 	box, err := v.openMailbox(ctx)
+	if errors.Is(err, mailbox.ErrNone) {
+		fmt.Fprintln(v.Err, format.Visible(err.Error()))
+		if v.JSON {
+			return cli.WriteJSON(v.Out, []mailbox.ThreadInfo{})
+		}
+		return nil
+	}
 	if err != nil {
 		return err
 	}
