@@ -501,7 +501,11 @@ func (v *verbs) printTerms(price a2a.Money, expires time.Time) {
 		text += " (no known currency of ISO 4217)"
 	}
 	v.PrintField("price", text)
-	v.PrintField("until", expires.UTC().Format(time.RFC3339))
+	until := expires.UTC().Format(time.RFC3339)
+	if !v.Environment.Now().Before(expires) {
+		until += " (expired)"
+	}
+	v.PrintField("until", until)
 }
 
 // openSealed returns the body of a verified envelope. It decrypts a sealed body.

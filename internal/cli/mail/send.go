@@ -45,7 +45,7 @@ The message is checked against its thread before it is sent, and the key against
 agent's DID document. --seal encrypts the body, so that only the recipient can read it.
 A failed lookup or delivery is tried again after 1, 2, 4 and 8 seconds, or when the inbox says so
 within 30 seconds; standard error says why. A recipient whose key changed is resolved
-once more.
+once more. A proposal that has expired is not accepted.
 
 Sent messages are stored in the mailbox beside the key file. --again sends an undelivered
 message again, with its old id, so that it arrives once.`,
@@ -221,6 +221,9 @@ func (v *verbs) sendAgain(ctx context.Context, me self, client *a2ahttp.Client, 
 	if err != nil {
 		return explainMailbox(err)
 	}
+	if err := v.checkAcceptedAgain(ctx, me, stored); err != nil {
+		return err
+	}
 	sent, err := me.box.SendAgain(ctx, client, stored)
 	if errors.Is(err, mailbox.ErrDelivered) {
 		return explainMailbox(err)
@@ -229,6 +232,23 @@ func (v *verbs) sendAgain(ctx context.Context, me self, client *a2ahttp.Client, 
 		return v.explainSend(err, stored.ID)
 	}
 	return v.printSent(ctx, me, sent)
+}
+
+// checkAcceptedAgain refuses to send an acceptance again that did not arrive, if its proposal has expired
+// since. One that may have arrived is sent, so that its sender learns whether it did.
+func (v *verbs) checkAcceptedAgain(ctx context.Context, me self, stored mailbox.Message) error {
+	if _, accepts := stored.Body().(a2a.Accept); !accepts || stored.Delivery != mailbox.Failed {
+		return nil
+	}
+	proposal, err := me.box.Message(ctx, stored.InReplyTo)
+	if err != nil {
+		return nil // the check of the thread says why
+	}
+	price, expires, err := termsOf(proposal.Body())
+	if err != nil {
+		return nil
+	}
+	return v.checkExpiry(price, expires, proposal.ID)
 }
 
 func (v *verbs) printSent(ctx context.Context, me self, sent a2ahttp.Sent) error {
@@ -284,11 +304,14 @@ func (v *verbs) makeBody(c *cobra.Command, before *answered, f *sendFlags) (a2a.
 	if given := c.Flags().Changed("price"); f.offer == "" && f.counter == "" && (c.Flags().Changed("expires") || given && !f.accept) {
 		return nil, exit.Usagef("--price and --expires are terms of --offer and --counter")
 	} else if f.accept {
-		proposed, err := proposedPrice(before.body)
-		if err == nil && given && price != proposed {
+		proposed, expires, err := termsOf(before.body)
+		switch {
+		case err != nil:
+			return nil, err
+		case given && price != proposed:
 			return nil, exit.Usagef("the proposal asks %s, not %s: leave out --price to accept it, or answer with --counter", formatPrice(proposed), formatPrice(price))
 		}
-		return a2a.Accept{AcceptedPrice: proposed}, err
+		return a2a.Accept{AcceptedPrice: proposed}, v.checkExpiry(proposed, expires, before.id)
 	}
 	switch {
 	case f.decline != "":
@@ -302,15 +325,26 @@ func (v *verbs) makeBody(c *cobra.Command, before *answered, f *sendFlags) (a2a.
 	return a2a.Offer{Description: f.offer, Price: price, ExpiresAt: expires}, nil
 }
 
-// proposedPrice returns the price of a proposal.
-func proposedPrice(body a2a.Body) (a2a.Money, error) {
+// termsOf returns the price of a proposal and when it expires.
+func termsOf(body a2a.Body) (price a2a.Money, expires time.Time, err error) {
 	switch proposal := body.(type) {
 	case a2a.Offer:
-		return proposal.Price, nil
+		return proposal.Price, proposal.ExpiresAt, nil
 	case a2a.Counter:
-		return proposal.Price, nil
+		return proposal.Price, proposal.ExpiresAt, nil
 	}
-	return a2a.Money{}, exit.Usagef("the message that is answered proposes nothing that can be accepted")
+	return a2a.Money{}, time.Time{}, exit.Usagef("the message that is answered proposes nothing that can be accepted")
+}
+
+// checkExpiry refuses to accept a proposal that has expired. The draft leaves it open whether its sender
+// is still bound then (A2A §4.3.2), so an acceptance could be a contract or none.
+func (v *verbs) checkExpiry(price a2a.Money, expires time.Time, id string) error {
+	late := v.Environment.Now().Sub(expires)
+	if late < 0 {
+		return nil
+	}
+	return exit.NotFoundf("not sent: the proposal expired %s ago, at %s (A2A draft-1 §4.3.2): its sender need not keep to it any more\n  repair: propose the same terms yourself: %s",
+		cli.FormatSpan(late), expires.UTC().Format(time.RFC3339), v.formatMailCommand("send --reply-to "+shortID(id)+` --counter "the same terms" --price `+strings.ReplaceAll(formatPrice(price), " ", "")))
 }
 
 // findAnswered returns the message that --reply-to names: a message of the mailbox, or an envelope

@@ -133,18 +133,29 @@ func (v *verbs) printNextInThread(info mailbox.ThreadInfo, messages []mailbox.Me
 	if t.State == "" || t.State.IsClosed() {
 		return
 	}
-	id := shortID(t.Outstanding.ID)
-	if slices.ContainsFunc(messages, func(m mailbox.Message) bool { return m.ID == t.Outstanding.ID && m.Sealed }) {
-		id += " --seal" // the answer names the terms again
+	id, expired := shortID(t.Outstanding.ID), false
+	if i := slices.IndexFunc(messages, func(m mailbox.Message) bool { return m.ID == t.Outstanding.ID }); i >= 0 {
+		if messages[i].Sealed {
+			id += " --seal" // the answer names the terms again
+		}
+		_, expires, err := termsOf(messages[i].Body())
+		expired = err == nil && !v.Environment.Now().Before(expires)
 	}
 	if t.Outstanding.From == owner {
 		v.PrintNextSteps("It is the other party's turn. Wait for the answer, or withdraw the proposal:",
 			v.formatMailCommand("inbox --follow"), v.formatMailCommand("send --reply-to "+id+` --withdraw "a reason"`))
 		return
 	}
-	v.PrintNextSteps("It is your turn:", v.formatMailCommand("send --reply-to "+id+" --accept"),
-		v.formatMailCommand("send --reply-to "+id+` --counter "other terms" --price `+strings.ReplaceAll(formatPrice(t.Outstanding.Price), " ", "")),
-		v.formatMailCommand("send --reply-to "+id+` --decline "a reason"`))
+	accept := v.formatMailCommand("send --reply-to " + id + " --accept")
+	others := []string{
+		v.formatMailCommand("send --reply-to " + id + ` --counter "other terms" --price ` + strings.ReplaceAll(formatPrice(t.Outstanding.Price), " ", "")),
+		v.formatMailCommand("send --reply-to " + id + ` --decline "a reason"`),
+	}
+	if expired {
+		v.PrintNextSteps("The proposal has expired. It is your turn:", others...)
+		return
+	}
+	v.PrintNextSteps("It is your turn:", append([]string{accept}, others...)...)
 }
 
 // formatPath returns the sequence of states of a thread.
