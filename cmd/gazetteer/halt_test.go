@@ -78,7 +78,7 @@ func (p *program) awaitLeaves(leaves int) {
 		p.ask(http.MethodGet, "/log/entries?key=agent%2FAIR-0000-0000-0000", "") // waits for the log
 		_, checkpoint := p.ask(http.MethodGet, "/log/checkpoint", "")
 		ready, _ := p.ask(http.MethodGet, "/readyz", "")
-		if ready == 200 && strings.Contains(checkpoint, fmt.Sprintf("/log\n%d\n", leaves)) {
+		if ready == 200 && strings.Contains(checkpoint, fmt.Sprintf("\n%d\n", leaves)) {
 			return
 		}
 	}

@@ -2,12 +2,18 @@ package main
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"gazetteer/internal/exit"
 	"gazetteer/registry/audit/checkpoint"
@@ -99,6 +105,140 @@ func TestOneRegistryWitnessesAnother(t *testing.T) {
 	if !told {
 		t.Errorf("the operator is not told that an older copy was put back: %s", restored.log)
 	}
+}
+
+// A hidingProxy forwards requests to a witness, except those for its checkpoints.
+type hidingProxy struct {
+	t      *testing.T
+	url    string
+	target atomic.Pointer[httputil.ReverseProxy] // nil: nothing answers
+}
+
+func startHidingProxy(t *testing.T, witness *program) *hidingProxy {
+	p := &hidingProxy{t: t}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch to := p.target.Load(); {
+		case to == nil:
+			http.Error(w, "the witness is not there", http.StatusBadGateway)
+		case r.Method != http.MethodPost:
+			http.NotFound(w, r)
+		default:
+			to.ServeHTTP(w, r)
+		}
+	}))
+	t.Cleanup(server.Close)
+	p.url = server.URL
+	p.forwardTo(witness)
+	return p
+}
+
+func (p *hidingProxy) forwardTo(witness *program) {
+	p.t.Helper()
+	base, err := url.Parse(witness.base)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.target.Store(httputil.NewSingleHostReverseProxy(base))
+}
+
+// TestWitnessAsLockFindsCompleteRestore restores a whole server, without the second copy of the
+// checkpoint, to a state before the newest checkpoint. Its witness is of a program that shows no
+// checkpoint, so the log goes on without the cosignature. With the witness as the lock of the log,
+// the server does not start, or it ends when the lock answers. A newer backup continues with the
+// lock, and so does another log that the witness knows.
+func TestWitnessAsLockFindsCompleteRestore(t *testing.T) {
+	t.Parallel()
+	first, second := t.TempDir(), t.TempDir()
+	log, cosigner := ownKey(t, first, "log.key", "first.example/log"), ownKey(t, second, "witness.key", "second.example/witness")
+	startWitness := func(key string) *program {
+		return startTroubledProgram(t, second, "crawler.enabled=false", "registry.did_host=second.example", "registry.witness_for="+key)
+	}
+	witness := startWitness(log.Public())
+	hidden := startHidingProxy(t, witness)
+	line := cosigner.PublicWitness() + " " + hidden.url + "/witness"
+	settings := []string{"crawler.enabled=false", "registry.did_host=first.example", "registry.witnesses=" + line}
+	locked := append(slices.Clip(settings), "registry.lock_witness="+line)
+
+	p := startProgramIn(t, first, settings...)
+	must := func(p *program, args ...string) {
+		t.Helper()
+		if out, code := p.cli(args...); code != exit.OK {
+			t.Fatalf("%v: exit code %d:\n%s", args, code, out)
+		}
+	}
+	must(p, "agent", "new", "One", "--key", "one.key")
+	must(p, "backup", "older")
+	must(p, "agent", "new", "Two", "--key", "two.key")
+	must(p, "registry", "cosign")
+	must(p, "backup", "newest")
+	stopped(t, p)
+	restore := func(backup string) *program {
+		t.Helper()
+		p := &program{t: t, dir: t.TempDir()}
+		must(p, "restore", filepath.Join(first, backup))
+		return p
+	}
+
+	metrics := metricsAddress(t)
+	p = startTroubledProgram(t, restore("older").dir, append(slices.Clip(settings), "metrics_listen="+metrics)...)
+	must(p, "agent", "new", "Three", "--key", "three.key")
+	if out, code := p.cli("registry", "cosign"); code != exit.Network || !strings.Contains(out, "claims without proof, so that the log continues: a witness has cosigned another tree of 2 leaves") {
+		t.Errorf("without the lock: exit code %d:\n%s", code, out)
+	}
+	wantMetrics(t, metrics, `gazetteer_log_witness_failing\{witness="second\.example/witness"\} 1$`)
+	if signs, cause := p.signing(metrics); !signs || cause != "" {
+		t.Errorf("without the lock: signs %t, halted by %q", signs, cause)
+	}
+	stopped(t, p)
+
+	p = restore("older")
+	const older = "the tree has 1 leaves, a checkpoint of 2 was signed, and the store has no more records: an older copy of the log and of the store was put back"
+	serve := []string{"serve", "--listen", "127.0.0.1:0"}
+	for _, s := range locked {
+		serve = append(serve, "--set", s)
+	}
+	if out, code := p.cli(serve...); code != exit.Data || !strings.Contains(out, older) {
+		t.Errorf("with the lock: exit code %d, want %d and %q:\n%s", code, exit.Data, older, out)
+	}
+	hidden.target.Store(nil)
+	late := startTroubledProgram(t, p.dir, locked...)
+	if status, body := late.ask("GET", "/readyz?work=sign", ""); status != 503 {
+		t.Errorf("a lock that does not answer: %d %s", status, body)
+	}
+	hidden.forwardTo(witness)
+	select {
+	case <-late.ended:
+	case <-time.After(time.Minute):
+		t.Error("the server goes on after its lock has answered")
+	}
+	late.end(os.Kill)
+	if code := late.command.ProcessState.ExitCode(); code != exit.Data || !strings.Contains(late.log.String(), older) {
+		t.Errorf("a lock that answers after the start: exit code %d, want %d and %q:\n%s", code, exit.Data, older, late.log)
+	}
+
+	newest := startProgramIn(t, restore("newest").dir, locked...)
+	must(newest, "agent", "new", "Three", "--key", "three.key")
+	newest.awaitLeaves(3)
+	stopped(t, newest)
+
+	for _, name := range []string{"log", "log.key"} {
+		if err := os.Rename(filepath.Join(p.data(), name), filepath.Join(p.dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p = startTroubledProgram(t, p.dir, append(slices.Clip(locked), "registry.log_origin=first.example/log-2")...)
+	status, key := p.ask("GET", "/log/key", "")
+	if signing, body := p.ask("GET", "/readyz?work=sign", ""); status != 200 || signing != 503 {
+		t.Errorf("another log, which the witness does not know: %d %s, %d %s", status, key, signing, body)
+	}
+	key = strings.TrimSpace(key)
+	stopped(t, witness)
+	hidden.forwardTo(startWitness(key))
+	p.awaitLeaves(1)
+	if out, code := p.cli("log", "verify", p.base+"/log", "--key", key, "--witness", cosigner.PublicWitness()); code != exit.OK || !strings.Contains(out, "cosigned  second.example/witness at ") {
+		t.Errorf("another log: exit code %d:\n%s", code, out)
+	}
+	stopped(t, p)
 }
 
 // TestOlderCopyOfAWitnessIsRefused checks that a witness does not cosign after its directory was
