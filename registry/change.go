@@ -170,6 +170,12 @@ func (r *Registry) ReserveKey(ctx context.Context, multikey, airID string) (stor
 		Help: "give every agent its own key"}
 }
 
+// CheckPolicy refuses an agent that the present policy does not admit, as [Change.Commit] does, for a
+// change that writes something before.
+func (c *Change) CheckPolicy(ctx context.Context) error {
+	return c.registry.guard.HoldPolicy(ctx, func() error { return c.registry.guard.CheckAgent(c.old, c.Agent, c.Now) })
+}
+
 // Commit writes the change. The error is [store.ErrConflict] when it must start again.
 func (c *Change) Commit(ctx context.Context) error {
 	return c.registry.guard.HoldPolicy(ctx, func() error {

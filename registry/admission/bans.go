@@ -22,7 +22,7 @@ import (
 
 // The block lists of a registry.
 const (
-	BanKey     = "key"     // a multikey, which no agent takes into use
+	BanKey     = "key"     // a multikey, which no agent takes into use or brings in its history
 	BanHandle  = "handle"  // which nobody claims
 	BanDomain  = "domain"  // a registrable domain, or a provider's of free names, which no agent names
 	BanNetwork = "network" // an IP prefix, from which nobody registers, writes or reports
@@ -152,19 +152,13 @@ func (p *Policy) CheckAgent(old, a registry.Agent, now time.Time) error {
 	if len(p.blockLists.bans) == 0 {
 		return nil
 	}
-	keys := [][]byte{a.PublicKey}
-	if old.Recovery != nil && string(old.Recovery.To) == string(a.PublicKey) {
-		keys = nil // it was checked when the recovery was requested
-	}
-	if a.Recovery != nil && (old.Recovery == nil || string(old.Recovery.To) != string(a.Recovery.To)) {
-		keys = append(keys, a.Recovery.To)
-	}
-	for _, key := range keys {
-		if len(key) == 0 || string(key) == string(old.PublicKey) {
+	before := heldKeys(old) // a recovery was checked when it was requested
+	for key := range heldKeys(a) {
+		if before[key] {
 			continue
 		}
-		if b, ok := p.blockLists.activeBan(BanKey, did.FormatMultikey(key), now); ok {
-			return banRefusal(b, "the key is on the block list of this registry")
+		if b, ok := p.blockLists.activeBan(BanKey, did.FormatMultikey([]byte(key)), now); ok {
+			return banRefusal(b, describeBannedKey(a, key))
 		}
 	}
 	if a.Handle != "" && a.Handle != old.Handle {
@@ -172,9 +166,9 @@ func (p *Policy) CheckAgent(old, a registry.Agent, now time.Time) error {
 			return banRefusal(b, "the handle "+a.Handle+" is on the block list of this registry")
 		}
 	}
-	before := old.NamedDomains()
+	named := old.NamedDomains()
 	for _, domain := range a.NamedDomains() {
-		if slices.Contains(before, domain) {
+		if slices.Contains(named, domain) {
 			continue
 		}
 		for _, name := range psl.Above(domain) {
@@ -184,6 +178,29 @@ func (p *Policy) CheckAgent(old, a registry.Agent, now time.Time) error {
 		}
 	}
 	return nil
+}
+
+// heldKeys returns the bytes of the keys that an agent has or had, and of that of a pending recovery.
+func heldKeys(a registry.Agent) map[string]bool {
+	keys := map[string]bool{}
+	for _, k := range a.Keys() {
+		keys[string(k.PublicKey)] = true
+	}
+	if a.Recovery != nil {
+		keys[string(a.Recovery.To)] = true
+	}
+	return keys
+}
+
+// describeBannedKey says that a key of an agent is on the block list. An import brings keys that the
+// agent no longer uses.
+func describeBannedKey(a registry.Agent, key string) string {
+	for _, k := range a.Retired {
+		if string(k.PublicKey) == key {
+			return "the key " + did.FormatMultikey(k.PublicKey) + ", which the agent used until " + k.Until.Format(time.RFC3339) + ", is on the block list of this registry"
+		}
+	}
+	return "the key is on the block list of this registry"
 }
 
 // IsOf reports whether an agent has the key, the handle or the domain of an entry.

@@ -237,6 +237,27 @@ func TestImportConflictsWithExistingAgent(t *testing.T) {
 		_, err := other.Import(t.Context(), strings.NewReader(text))
 		refusal(t, err, "banned-key")
 	})
+	for _, key := range []byte{1, 2} {
+		t.Run(fmt.Sprint("the blocked key ", key, " of its past"), func(t *testing.T) {
+			other := open(t, registrar.Options{Now: c.Now})
+			b := ban(t, other, admission.BanKey, multikey(key))
+			_, err := other.Import(t.Context(), strings.NewReader(text))
+			if e := refusal(t, err, "banned-key"); !strings.Contains(e.Error(), multikey(key)) || !strings.Contains(e.Error(), "which the agent used until 2026-") {
+				t.Error(e)
+			}
+			if _, err := other.LiftBan(t.Context(), b.Kind, b.Value); err != nil {
+				t.Fatal(err)
+			}
+			got, err := other.Import(t.Context(), strings.NewReader(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			ban(t, other, admission.BanKey, multikey(key)) // does not stop who has it already
+			if _, _, err := other.Update(t.Context(), a.AirID, by(t, other, got.Agent, 3, c.Now()), changeDescription("later")); err != nil {
+				t.Error(err)
+			}
+		})
+	}
 	t.Run("one of many imports wins", func(t *testing.T) {
 		other := open(t, registrar.Options{Now: c.Now})
 		won := race(t, 64, func(int) error {
@@ -452,6 +473,15 @@ func TestLongHistoryIsImported(t *testing.T) {
 	write("agent", agent)
 	s := openStore(t)
 	other := open(t, registrar.Options{Store: s, Now: c.Now})
+	b := ban(t, other, admission.BanKey, multikey(1))
+	_, err := other.Import(t.Context(), strings.NewReader(sealed(body)))
+	refusal(t, err, "banned-key")
+	if _, err := s.Get(t.Context(), store.EntryKey(a.AirID, 1)); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a refused import has left an entry: %v", err)
+	}
+	if _, err := other.LiftBan(t.Context(), b.Kind, b.Value); err != nil {
+		t.Fatal(err)
+	}
 	got, err := other.Import(t.Context(), strings.NewReader(sealed(body)))
 	if err != nil || got.Entries != n || got.Agent.Entries != n+1 {
 		t.Fatalf("%+v, %v", got, err)

@@ -406,6 +406,11 @@ func (t *Transfer) reserveKeys(ctx context.Context, c *registry.Change) error {
 func (t *Transfer) writeHistory(ctx context.Context, c *registry.Change, x *parsedExport) error {
 	rest := x.raw
 	n := 1
+	if len(rest) > registry.EntriesPerWrite { // a refused agent leaves nothing
+		if err := c.CheckPolicy(ctx); err != nil {
+			return err
+		}
+	}
 	for ; len(rest) > registry.EntriesPerWrite; rest = rest[registry.EntriesPerWrite:] {
 		var writes []store.Write
 		for _, value := range rest[:registry.EntriesPerWrite] {
