@@ -70,7 +70,11 @@ func OperationTexts(o *document.Operation) [NumFields]string {
 // TranslationsOf returns the translated words of the purpose of an operation, which are indexed with
 // its description.
 func TranslationsOf(o *document.Operation) []translate.Translation {
-	language := translate.LanguageOf(o.Intent)
+	return translationsFrom(o, translate.LanguageOf(o.Intent))
+}
+
+// translationsFrom returns the translated words of an operation that is described in a language.
+func translationsFrom(o *document.Operation, language string) []translate.Translation {
 	return append(translate.TranslateText(language, o.Intent), translate.TranslateText(language, o.Outcome)...)
 }
 
@@ -98,12 +102,13 @@ func withMeanings(text string, words []translate.Translation) string {
 // OperationEntry is the entry of an operation.
 func OperationEntry(o *document.Operation) Entry {
 	e := Entry{Text: OperationTexts(o)}
-	e.Text[WhatField] = withMeanings(e.Text[WhatField], TranslationsOf(o))
+	language := translate.LanguageOf(o.Intent)
+	e.Text[WhatField] = withMeanings(e.Text[WhatField], translationsFrom(o, language))
 	e.addKeyword(query.VerbField, query.CanonicalVerb(o.Verb))
 	class, _ := ClassOf(o)
 	e.addKeyword(query.EffectField, EffectValue(o, class))
-	e.addKeyword(ClassField, classValue(o, class))
-	e.addKeyword(TwinField, TwinKeysOf(o).Value())
+	e.addKeyword(ClassField, classValue(o, class, language))
+	e.addKeyword(TwinField, twinKeysOf(o, class).Value())
 	e.addKeyword(query.IdempotentField, idempotentValue(o))
 	e.addKeyword(query.CapabilityField, query.CanonicalWord(o.Capability))
 	e.addKeyword(query.ProtocolField, query.CanonicalWord(o.Call.Protocol))

@@ -54,7 +54,7 @@ func classOfWords(o *document.Operation) (class effect.Class, from string) {
 			intent = 0 // RETRIEVE: "Seat maps"
 		}
 	}
-	if j.Verb != "" && !namesEnding(o.Intent) {
+	if j.Verb != "" && (isOverwriting(o.Verb) || isOverwriting(j.Verb)) && !namesEnding(o.Intent) {
 		verb, intent = withoutEnd(o.Verb, verb), withoutEnd(j.Verb, intent)
 	}
 	switch {
@@ -77,9 +77,11 @@ func classOfWords(o *document.Operation) (class effect.Class, from string) {
 // overwritingVerbs end something only if their sentence says what: SET "the status to cancelled".
 var overwritingVerbs = []string{"complete", "replace", "set"}
 
+func isOverwriting(verb string) bool { return slices.Contains(overwritingVerbs, strings.ToLower(verb)) }
+
 // withoutEnd returns the class of an overwriting verb without the end, other classes as they are.
 func withoutEnd(verb string, class effect.Class) effect.Class {
-	if slices.Contains(overwritingVerbs, strings.ToLower(verb)) {
+	if isOverwriting(verb) {
 		return class &^ effect.End
 	}
 	return class
@@ -196,8 +198,8 @@ func withoutSubject(sentence string) string {
 // ClassField is the keyword field of the inferred effects and the language, as a number.
 const ClassField = "effectclass"
 
-// classValue is the value of [ClassField].
-func classValue(o *document.Operation, class effect.Class) string {
+// classValue is the value of [ClassField] of an operation that is described in a language.
+func classValue(o *document.Operation, class effect.Class, language string) string {
 	value := int(class)
 	if needsIdentifier(o) {
 		value |= IdentifierFlag
@@ -211,7 +213,7 @@ func classValue(o *document.Operation, class effect.Class) string {
 	case class != 0 && strings.EqualFold(o.Verb, anyPost):
 		value |= PostFlag
 	}
-	value |= translate.LanguageNumber(translate.LanguageOf(o.Intent)) << languageShift
+	value |= translate.LanguageNumber(language) << languageShift
 	return strconv.Itoa(value)
 }
 

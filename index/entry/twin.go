@@ -34,7 +34,13 @@ type TwinKeys struct {
 
 // TwinKeysOf returns the keys of an operation.
 func TwinKeysOf(o *document.Operation) TwinKeys {
-	return TwinKeys{Words: twinKey(identifyingWords(o.Intent)), Call: twinKey(calledPath(o))}
+	class, _ := ClassOf(o)
+	return twinKeysOf(o, class)
+}
+
+// twinKeysOf returns the keys of an operation whose effects are known.
+func twinKeysOf(o *document.Operation, class effect.Class) TwinKeys {
+	return TwinKeys{Words: twinKey(identifyingWords(o.Intent)), Call: twinKey(calledPath(o, class))}
 }
 
 // Value returns the keys as one value of [TwinField], "" if there is none.
@@ -151,7 +157,7 @@ var servedBelow = regexp.MustCompile(`^(api|rest|v[0-9]+(\.[0-9]+)*)$`)
 
 // calledPath returns the path that a call of o names, with all placeholders alike and without what
 // differs between the formats, behind the kind of the call; "" if it names none.
-func calledPath(o *document.Operation) string {
+func calledPath(o *document.Operation, class effect.Class) string {
 	path := o.Path
 	if path == "" { // no AGIS endpoint
 		address, err := url.Parse(o.Call.URL)
@@ -178,18 +184,17 @@ func calledPath(o *document.Operation) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return callKind(o) + " " + strings.Join(parts, "/")
+	return callKind(o, class) + " " + strings.Join(parts, "/")
 }
 
 // callKind returns whether a call reads, ends something or does neither: in AGIS by its declared effect and
 // its verb, otherwise by its HTTP method.
-func callKind(o *document.Operation) string {
+func callKind(o *document.Operation, class effect.Class) string {
 	var reads, ends bool
 	if o.Path == "" {
 		reads = o.Call.Method == http.MethodGet || o.Call.Method == http.MethodHead
 		ends = o.Call.Method == http.MethodDelete
 	} else {
-		class, _ := ClassOf(o)
 		reads, ends = o.Effect == document.Informational, class == effect.End
 	}
 	switch {
