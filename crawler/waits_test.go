@@ -3,7 +3,9 @@ package crawler_test
 import (
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -152,34 +154,48 @@ func TestBusyHubIsNotAnOutcome(t *testing.T) {
 	})
 }
 
-// TestRetryAfterHostIsNotVisited checks that after a 503 or 429 with Retry-After nothing more is
-// asked of the host in this visit, and everything when the time has come.
+// TestRetryAfterHostIsNotVisited checks that after a 503 or 429 with Retry-After, at whichever path,
+// nothing more is asked of the host before the time has come.
 func TestRetryAfterHostIsNotVisited(t *testing.T) {
+	paths := []string{aiPath, summaryPath, aliasPath}
+	answers := map[string]http.Handler{aliasPath: json200(ai("Busy")), summaryPath: json200(summary(""))}
 	for _, status := range []int{429, 503} {
-		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t)
-			var free atomic.Bool
-			w.site("busy.test", map[string]http.Handler{
-				aiPath: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-					if !free.Load() {
-						page{status: status, header: map[string]string{"Retry-After": "7200"}}.ServeHTTP(rw, r)
-						return
+		for i, busy := range paths {
+			t.Run(fmt.Sprint(status, " at ", busy), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					w := newWorld(t)
+					var free atomic.Bool
+					site := maps.Clone(answers)
+					answer := site[busy]
+					site[busy] = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+						switch {
+						case !free.Load():
+							page{status: status, header: map[string]string{"Retry-After": "7200"}}.ServeHTTP(rw, r)
+						case answer != nil:
+							answer.ServeHTTP(rw, r)
+						default:
+							http.NotFound(rw, r)
+						}
+					})
+					w.site("busy.test", site)
+					w.run()
+					w.visit("busy.test")
+					want := []string{"busy.test /robots.txt"}
+					for _, path := range paths[:i+1] {
+						want = append(want, "busy.test "+path)
 					}
-					json200(ai("Busy")).ServeHTTP(rw, r)
-				}),
-				summaryPath: json200(summary("")),
+					free.Store(true)
+					time.Sleep(2*time.Hour - time.Second)
+					synctest.Wait()
+					w.wantAsked(0, want...)
+					time.Sleep(27 * time.Hour) // the path that answered 404 is asked once a day
+					synctest.Wait()
+					if !slices.Contains(w.asked()[len(want):], "busy.test "+busy) || w.stored("busy.test", document.AIAlias) == nil {
+						t.Errorf("asked %q in the next day", w.asked()[len(want):])
+					}
+				})
 			})
-			w.run()
-			w.visit("busy.test")
-			w.wantAsked(0, "busy.test /robots.txt", "busy.test /.well-known/ai")
-			free.Store(true)
-			time.Sleep(3 * time.Hour)
-			synctest.Wait()
-			w.wantAsked(2, "busy.test /.well-known/ai", "busy.test /.well-known/agis.json")
-			if w.stored("busy.test", document.AI) == nil {
-				t.Error("the document was not fetched when the host had said")
-			}
-		})
+		}
 	}
 }
 
