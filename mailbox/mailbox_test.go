@@ -618,6 +618,22 @@ func TestSearch(t *testing.T) {
 	}
 }
 
+// The newest name of a sender counts, and a message that is read again without one keeps its own.
+func TestSenderNames(t *testing.T) {
+	e := newEnvironment(t)
+	for _, name := range []string{`"Alice"`, `@alice "Alice"`, ""} {
+		must(t, e.send(alice, a2a.Message{To: bob, Body: offer("x", 1)}, false))
+		m := e.one(bob)
+		m.SenderName = name
+		must(t, e.box(bob).MarkRead(t.Context(), m))
+		m.SenderName = ""
+		must(t, e.box(bob).MarkRead(t.Context(), m))
+	}
+	if names, err := e.box(bob).Names(t.Context()); err != nil || len(names) != 1 || names[alice] != `@alice "Alice"` {
+		t.Error(names, err)
+	}
+}
+
 func TestExportAndImport(t *testing.T) {
 	e := newEnvironment(t)
 	must(t, e.send(alice, a2a.Message{To: bob, Body: offer("x <y> & \u2028", 100)}, true))

@@ -1,6 +1,7 @@
 package mailbox
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -90,13 +91,30 @@ func (m *Mailbox) Message(ctx context.Context, id string) (out Message, err erro
 	return out, err
 }
 
-// MarkRead notes that messages were read.
+// MarkRead notes that messages were read, and the names of their senders.
 func (m *Mailbox) MarkRead(ctx context.Context, messages ...Message) error {
+	names := map[uint64]string{}
+	for _, message := range messages {
+		names[message.Number] = message.SenderName
+	}
 	return m.change(ctx, messages, func(message *Message) bool {
-		changed := !message.Read
-		message.Read = true
+		name := cmp.Or(names[message.Number], message.SenderName)
+		changed := !message.Read || name != message.SenderName
+		message.Read, message.SenderName = true, name
 		return changed
 	})
+}
+
+// Names returns the newest names of the senders of messages, by DID.
+func (m *Mailbox) Names(ctx context.Context) (map[string]string, error) {
+	names := map[string]string{}
+	err := m.scan(ctx, nil, func(message Message) bool {
+		if _, newer := names[message.From]; !newer && message.SenderName != "" {
+			names[message.From] = message.SenderName
+		}
+		return true
+	})
+	return names, err
 }
 
 // keepContent stores the body of a sealed message that could not be opened on arrival, because its

@@ -65,6 +65,9 @@ type Message struct {
 	// State is that of the thread after the message, "" when the message did not change it.
 	State a2a.State `json:"state,omitempty"`
 	Read  bool      `json:"read,omitempty"`
+	// SenderName is the handle and the name that a registry had for the sender when the message was read,
+	// see [Mailbox.MarkRead]; "" if it had none. Its owner may have changed it since.
+	SenderName string `json:"sender_name,omitempty"`
 
 	// Envelope is the signed text, byte for byte; empty for a message that was never signed.
 	Envelope []byte `json:"-"`

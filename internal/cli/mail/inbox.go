@@ -316,13 +316,15 @@ func (v *verbs) printNew(ctx context.Context, me self, names *senderNames, f *in
 	if err != nil {
 		return 0, explainMailbox(err)
 	}
-	for _, m := range slices.Backward(unread) {
+	for i, m := range slices.Backward(unread) {
 		if err := v.saveEnvelope(f.save, m); err != nil {
 			return 0, err
 		}
-		if err := v.printMessage(m, names.nameOf(ctx, m)); err != nil {
+		m.SenderName = names.nameOf(ctx, m)
+		if err := v.printMessage(m, m.SenderName); err != nil {
 			return 0, err
 		}
+		unread[i] = m
 	}
 	return len(unread), explainMailbox(me.box.MarkRead(ctx, unread...))
 }
@@ -381,8 +383,8 @@ func fileName(id string) string {
 	return string(safe)
 }
 
-// printMessage prints one message with all its details, and the name of its sender if it is known.
-func (v *verbs) printMessage(m mailbox.Message, sender string) error {
+// printMessage prints one message with all its details, and the name of the other party if it is known.
+func (v *verbs) printMessage(m mailbox.Message, peer string) error {
 	if v.JSON {
 		text, err := m.JSON()
 		if err != nil {
@@ -393,11 +395,12 @@ func (v *verbs) printMessage(m mailbox.Message, sender string) error {
 	v.PrintField("message", m.ID)
 	if m.Sent {
 		v.PrintField("to", m.To)
+		v.PrintField("named", peer)
 		v.PrintField("delivery", v.describeDelivery(m))
 		v.PrintField("inbox", m.Inbox)
 	} else {
 		v.PrintField("from", m.From+describeSender(m))
-		v.PrintField("named", sender)
+		v.PrintField("named", peer)
 	}
 	v.PrintField("thread", m.ThreadID)
 	v.PrintField("sent", m.Timestamp.UTC().Format(time.RFC3339))

@@ -45,7 +45,8 @@ func (v *verbs) listCommand() *cobra.Command {
 		Use:   "list",
 		Short: "List the received and sent messages, the newest first",
 		Long: `List shows the mailbox beside the key file, without a server: a line for each message, with
-the beginning of its id and its status.
+the beginning of its id and its status. The name of an agent is the one that the registry
+had when inbox pulled its newest message.
 
   gazetteer inbox list --unread
   gazetteer inbox list --with AIR-7F3K-M9JQ-X2PW -n 50`,
@@ -113,8 +114,12 @@ func (v *verbs) listMessages(ctx context.Context, f *listFlags, words []string) 
 		}
 		return exit.NotFoundf("no message of %s contains all of: %s", box.Dir(), strings.Join(words, " "))
 	}
+	names, err := box.Names(ctx)
+	if err != nil {
+		return explainMailbox(err)
+	}
 	for _, m := range messages {
-		if err := v.printLine(m); err != nil {
+		if err := v.printLine(m, nameOfPeer(names, m)); err != nil {
 			return err
 		}
 	}
@@ -124,8 +129,26 @@ func (v *verbs) listMessages(ctx context.Context, f *listFlags, words []string) 
 	return nil
 }
 
-// printLine prints a message in one line.
-func (v *verbs) printLine(m mailbox.Message) error {
+// nameOfPeer returns the name of the other party of a message, "" if it is not known or its signature
+// was not verified.
+func nameOfPeer(names map[string]string, m mailbox.Message) string {
+	if !m.Sent && !isVerified(m) {
+		return ""
+	}
+	return names[m.Peer()]
+}
+
+// formatPeer returns the AIR ID in a DID, or the DID, and the beginning of its name.
+func formatPeer(id, name string) string {
+	text := shortName(id)
+	if name != "" {
+		text += " " + protocol.ClipRunes(name, 32)
+	}
+	return format.Visible(text)
+}
+
+// printLine prints a message in one line, with the name of the other party if it is known.
+func (v *verbs) printLine(m mailbox.Message, peer string) error {
 	if v.JSON {
 		text, err := m.JSON()
 		if err != nil {
@@ -141,7 +164,7 @@ func (v *verbs) printLine(m mailbox.Message) error {
 	if !m.Read {
 		unread = "*"
 	}
-	_, err := fmt.Fprintf(v.Out, "%s%-8s  %s  %s %s  %s\n", unread, format.Visible(shortID(m.ID)), m.Timestamp.UTC().Format("2006-01-02 15:04"), way, format.Visible(shortName(m.Peer())), format.Visible(summarizeMessage(m)))
+	_, err := fmt.Fprintf(v.Out, "%s%-8s  %s  %s %s  %s\n", unread, format.Visible(shortID(m.ID)), m.Timestamp.UTC().Format("2006-01-02 15:04"), way, formatPeer(m.Peer(), peer), format.Visible(summarizeMessage(m)))
 	return err
 }
 
@@ -247,7 +270,11 @@ func (v *verbs) readMessage(ctx context.Context, id string, raw bool, save strin
 		}
 		_, err = v.Out.Write(append(m.Envelope, '\n'))
 	} else {
-		err = v.printMessage(m, "")
+		var names map[string]string
+		if names, err = box.Names(ctx); err != nil {
+			return explainMailbox(err)
+		}
+		err = v.printMessage(m, nameOfPeer(names, m))
 	}
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 
 	"gazetteer/internal/cli"
 	"gazetteer/mailbox"
+	"gazetteer/protocol"
 	"gazetteer/protocol/did"
 )
 
@@ -22,6 +23,9 @@ type senderNames struct {
 
 // nameLookupTime is how long a command waits for the name of a sender.
 const nameLookupTime = 3 * time.Second
+
+// maxSenderName is the number of runes of a handle and a name that are shown and stored.
+const maxSenderName = 200
 
 func newSenderNames(server *cli.Client) *senderNames {
 	return &senderNames{server: server, known: map[string]string{}}
@@ -70,8 +74,9 @@ func (s *senderNames) lookUp(ctx context.Context, id string) (string, error) {
 	if _, err := s.server.GetJSON(ctx, cli.AgentPath(airID, ""), &agent, absent...); err != nil || agent.Name == "" {
 		return "", err
 	}
-	if agent.Handle == "" {
-		return strconv.Quote(agent.Name), nil
+	name := strconv.Quote(agent.Name)
+	if agent.Handle != "" {
+		name = "@" + agent.Handle + " " + name
 	}
-	return "@" + agent.Handle + " " + strconv.Quote(agent.Name), nil
+	return protocol.ClipRunes(name, maxSenderName), nil
 }

@@ -62,8 +62,12 @@ func (v *verbs) listThreads(ctx context.Context) error {
 	if len(threads) == 0 {
 		fmt.Fprintf(v.Err, "%s has no threads\n", format.Visible(box.Dir()))
 	}
+	names, err := box.Names(ctx)
+	if err != nil {
+		return explainMailbox(err)
+	}
 	for _, t := range threads {
-		fmt.Fprintf(v.Out, "%-8s  %s  with %s  %-16s  %s\n", format.Visible(shortID(t.ID)), t.Last.UTC().Format("2006-01-02 15:04"), format.Visible(shortName(t.Peer)), stateOf(t.Thread), cli.Plural(t.Messages, "message"))
+		fmt.Fprintf(v.Out, "%-8s  %s  with %s  %-16s  %s\n", format.Visible(shortID(t.ID)), t.Last.UTC().Format("2006-01-02 15:04"), formatPeer(t.Peer, names[t.Peer]), stateOf(t.Thread), cli.Plural(t.Messages, "message"))
 	}
 	return nil
 }
@@ -88,7 +92,12 @@ func (v *verbs) showThread(ctx context.Context, id string) error {
 		return v.printThreadJSON(info, messages)
 	}
 	v.PrintField("thread", info.ID)
+	names, err := box.Names(ctx)
+	if err != nil {
+		return explainMailbox(err)
+	}
 	v.PrintField("with", info.Peer)
+	v.PrintField("named", names[info.Peer])
 	v.PrintField("state", formatPath(messages))
 	if t := info.Thread; t.Outstanding.ID != "" {
 		word := "open"
