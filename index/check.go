@@ -7,6 +7,7 @@ import (
 	"io/fs"
 
 	"gazetteer/document"
+	"gazetteer/index/blevefiles"
 	"gazetteer/index/damage"
 	"gazetteer/index/entry"
 	"gazetteer/index/semantic"
@@ -28,7 +29,7 @@ type Comparison struct {
 // error matches fs.ErrNotExist when there is no index, and is a [*damage.Error] when the index
 // is damaged or differs from the store; the next start then rebuilds it. Compare writes nothing.
 func Compare(ctx context.Context, dir string, s store.Store, progress func(done int)) (c Comparison, err error) {
-	if err := inspectDirectory(dir); err != nil {
+	if err := blevefiles.Inspect(dir); err != nil {
 		return c, err
 	}
 	version, err := entry.CurrentVersion()
@@ -36,7 +37,7 @@ func Compare(ctx context.Context, dir string, s store.Store, progress func(done 
 		return c, err
 	}
 	err = damage.Recover(func() error {
-		b, err := bleve.OpenUsing(dir, map[string]any{"bolt_timeout": lockTimeout.String(), "read_only": true})
+		b, err := bleve.OpenUsing(dir, map[string]any{"bolt_timeout": blevefiles.LockTimeout.String(), "read_only": true})
 		if err != nil {
 			return damage.Errorf("it does not open: %v", err)
 		}

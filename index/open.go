@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"gazetteer/index/blevefiles"
 	"gazetteer/index/damage"
 	"gazetteer/index/entry"
 	"gazetteer/index/semantic"
@@ -122,7 +123,7 @@ func Open(ctx context.Context, o Options) (*Index, error) {
 		}
 		dir := siblingDir(o.Dir, n)
 		l, at, err := x.openDir(dir)
-		if errors.Is(err, errHeld) {
+		if errors.Is(err, blevefiles.ErrHeld) {
 			o.Log.Warn("another process holds the index directory; using another one", "dir", dir, "next", siblingDir(o.Dir, n+1))
 			continue
 		}
@@ -136,7 +137,7 @@ func Open(ctx context.Context, o Options) (*Index, error) {
 		}
 		return x, nil
 	}
-	return nil, fmt.Errorf("open index %s: %w; so are %d other directories", o.Dir, errHeld, maxSiblings)
+	return nil, fmt.Errorf("open index %s: %w; so are %d other directories", o.Dir, blevefiles.ErrHeld, maxSiblings)
 }
 
 // siblingDir is the n-th directory to try.
@@ -165,14 +166,14 @@ func (x *Index) openDir(dir string) (*view.Directory, store.Cursor, error) {
 }
 
 // openExisting opens a directory that holds a sound index of this log. The error is fs.ErrNotExist when
-// there is none, errHeld, or one of [damage.Errorf].
+// there is none, blevefiles.ErrHeld, or one of [damage.Errorf].
 func (x *Index) openExisting(dir string) (*view.Directory, store.Cursor, error) {
-	if err := inspectDirectory(dir); err != nil {
+	if err := blevefiles.Inspect(dir); err != nil {
 		return nil, store.Cursor{}, err
 	}
 	var b bleve.Index
 	err := damage.Recover(func() (err error) {
-		b, err = bleve.OpenUsing(dir, map[string]any{"bolt_timeout": lockTimeout.String()})
+		b, err = bleve.OpenUsing(dir, map[string]any{"bolt_timeout": blevefiles.LockTimeout.String()})
 		return err
 	})
 	if err != nil {
@@ -232,11 +233,11 @@ func (x *Index) createDirectory(dir string) (*view.Directory, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	unfinished := filepath.Join(dir, unfinishedFile)
+	unfinished := filepath.Join(dir, blevefiles.UnfinishedFile)
 	if err := os.WriteFile(unfinished, nil, 0o600); err != nil {
 		return nil, err
 	}
-	b, err := bleve.NewUsing(dir, entry.StaticMapping(), scorch.Name, scorch.Name, map[string]any{"bolt_timeout": lockTimeout.String()})
+	b, err := bleve.NewUsing(dir, entry.StaticMapping(), scorch.Name, scorch.Name, map[string]any{"bolt_timeout": blevefiles.LockTimeout.String()})
 	if err != nil {
 		return nil, err
 	}
@@ -266,7 +267,7 @@ func removeIndexFiles(dir string) error {
 	if info, err := os.Lstat(dir); err == nil && !info.IsDir() {
 		return os.Rename(dir, dir+".damaged")
 	}
-	for _, name := range []string{metaFile, metaFile + "_temp", storeDir, unfinishedFile} {
+	for _, name := range []string{blevefiles.MetaFile, blevefiles.MetaFile + "_temp", blevefiles.StoreDir, blevefiles.UnfinishedFile} {
 		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
 			return err
 		}
@@ -279,10 +280,10 @@ func removeIndexFiles(dir string) error {
 func (x *Index) removeSiblings(dir string) {
 	for n := 1; n <= maxSiblings; n++ {
 		beside := siblingDir(dir, n)
-		if _, err := os.Stat(filepath.Join(beside, metaFile)); err != nil {
+		if _, err := os.Stat(filepath.Join(beside, blevefiles.MetaFile)); err != nil {
 			continue
 		}
-		if err := inspectDirectory(beside); errors.Is(err, errHeld) {
+		if err := blevefiles.Inspect(beside); errors.Is(err, blevefiles.ErrHeld) {
 			continue
 		}
 		if err := removeIndexFiles(beside); err != nil {

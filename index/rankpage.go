@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"gazetteer/index/bitset"
+	"gazetteer/index/entry"
 	"gazetteer/index/query"
 	"gazetteer/index/siblings"
 	"gazetteer/index/view"
@@ -157,12 +158,12 @@ func (s *searcher) rankSeparately(ctx context.Context, request query.Request, ma
 // findNamed returns the operations in masks of the services that the whole request names, by their host or
 // by a name; nil if there is none.
 func (s *searcher) findNamed(masks []bitset.Set) ([]bitset.Set, error) {
-	if host := query.NamedHost(s.query.Words); host != "" {
+	if host := entry.NamedHost(s.query.Words); host != "" {
 		if named := s.view.OperationsOfHost(host, masks); named != nil {
 			return named, nil
 		}
 	}
-	return s.view.OperationsOfNamed(query.ServiceName(s.query.Words), masks)
+	return s.view.OperationsOfNamed(entry.ServiceName(s.query.Words), masks)
 }
 
 // maxListedOfNamed is the maximum number of listed operations of named services that match no word
@@ -216,7 +217,7 @@ func (s *searcher) splitByDomain(named []bitset.Set) [][]bitset.Set {
 
 // hasNamedDomain reports whether the request is the name of the domain of an entry's host.
 func (s *searcher) hasNamedDomain(p view.EntryRef) bool {
-	return query.HostName(s.view.RunOf(p).Host) == query.ServiceName(s.query.Words)
+	return entry.HostName(s.view.RunOf(p).Host) == entry.ServiceName(s.query.Words)
 }
 
 // shareBetweenClauses distributes the places between the clauses of a request for several things:

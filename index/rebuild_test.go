@@ -26,6 +26,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"gazetteer/document"
+	"gazetteer/index/blevefiles"
 	"gazetteer/index/entry"
 	"gazetteer/index/query"
 	"gazetteer/index/view"
@@ -222,7 +223,7 @@ func built(t *testing.T) (s *boltstore.Store, dir, want string) {
 // segmentsOf returns the segment files of an index.
 func segmentsOf(t *testing.T, dir string) []string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, storeDir, "*.zap"))
+	files, err := filepath.Glob(filepath.Join(dir, blevefiles.StoreDir, "*.zap"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no segments in %s: %v", dir, err)
 	}
@@ -297,8 +298,8 @@ func rewriteState(t *testing.T, dir string, f func(*indexState) []byte) {
 
 func TestDamagedDirectoryIsRebuilt(t *testing.T) {
 	s, whole, want := built(t)
-	root := func(dir string) string { return filepath.Join(dir, storeDir, rootFile) }
-	meta := func(dir string) string { return filepath.Join(dir, metaFile) }
+	root := func(dir string) string { return filepath.Join(dir, blevefiles.StoreDir, blevefiles.RootFile) }
+	meta := func(dir string) string { return filepath.Join(dir, blevefiles.MetaFile) }
 	const silent = "" // an index that is not there is no damage
 	for name, c := range map[string]struct {
 		damage func(t *testing.T, dir string)
@@ -308,7 +309,7 @@ func TestDamagedDirectoryIsRebuilt(t *testing.T) {
 		"directory empty":   {func(t *testing.T, dir string) { must(t, os.RemoveAll(dir)); must(t, os.Mkdir(dir, 0o700)) }, silent},
 		"killed while it was made": {func(t *testing.T, dir string) {
 			rewrite(t, root(dir), empty)
-			must(t, os.WriteFile(filepath.Join(dir, unfinishedFile), nil, 0o600))
+			must(t, os.WriteFile(filepath.Join(dir, blevefiles.UnfinishedFile), nil, 0o600))
 		}, silent},
 		"a file in its place": {func(t *testing.T, dir string) {
 			must(t, os.RemoveAll(dir))
@@ -403,7 +404,7 @@ func TestDirectoryHeldByAnotherProcess(t *testing.T) {
 	s, dir, want := built(t)
 	// A lock on a file belongs to the opening, not to the process, so this test
 	// can stand for another process.
-	db, err := bbolt.Open(filepath.Join(dir, storeDir, rootFile), 0o600, nil)
+	db, err := bbolt.Open(filepath.Join(dir, blevefiles.StoreDir, blevefiles.RootFile), 0o600, nil)
 	must(t, err)
 	begin := time.Now()
 	log := newLogged()
@@ -497,7 +498,7 @@ func mergeWhole(t *testing.T, s store.Store, dir string) {
 	// that; a write does, and with it comes all that was there before.
 	must(t, x.directory.Bleve.SetInternal([]byte("merged"), nil))
 	must(t, x.Close())
-	segments, err := readRoot(filepath.Join(dir, storeDir, rootFile))
+	segments, err := blevefiles.ReadRoot(filepath.Join(dir, blevefiles.StoreDir, blevefiles.RootFile))
 	must(t, err)
 	if len(segments) != 1 {
 		t.Fatalf("there are %d segments after all were merged", len(segments))
@@ -540,7 +541,7 @@ func obstructSegments(t *testing.T, dir string, n uint64) {
 		// Put there full: bleve would remove an empty directory.
 		full := filepath.Join(t.TempDir(), "full")
 		must(t, os.MkdirAll(filepath.Join(full, "x"), 0o700))
-		err := os.Rename(full, filepath.Join(dir, storeDir, fmt.Sprintf("%012x.zap", id)))
+		err := os.Rename(full, filepath.Join(dir, blevefiles.StoreDir, fmt.Sprintf("%012x.zap", id)))
 		if !errors.Is(err, syscall.ENOTDIR) { // a segment stands there
 			must(t, err)
 		}
@@ -668,7 +669,7 @@ func TestOpenPrintsNothing(t *testing.T) {
 	// Without a logger, an index that must be rebuilt is silent.
 	s := teststore.New(t)
 	dir := t.TempDir()
-	must(t, os.WriteFile(filepath.Join(dir, metaFile), nil, 0o600))
+	must(t, os.WriteFile(filepath.Join(dir, blevefiles.MetaFile), nil, 0o600))
 	var out bytes.Buffer
 	old := slog.Default()
 	slog.SetDefault(slog.New(slog.NewTextHandler(&out, nil)))

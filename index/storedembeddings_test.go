@@ -12,6 +12,7 @@ import (
 
 	"github.com/blevesearch/bleve/v2/index/scorch"
 
+	"gazetteer/index/blevefiles"
 	"gazetteer/index/query"
 	"gazetteer/internal/teststore"
 )
@@ -80,7 +81,7 @@ func TestStoredEmbeddings(t *testing.T) {
 		}
 	}()
 	stored := func() []string {
-		names, err := filepath.Glob(filepath.Join(dir, storeDir, "*.embeddings*"))
+		names, err := filepath.Glob(filepath.Join(dir, blevefiles.StoreDir, "*.embeddings*"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,7 +106,7 @@ func TestStoredEmbeddings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, storeDir, "ffffffffffff.zap.embeddings"), []byte("of a former segment"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, blevefiles.StoreDir, "ffffffffffff.zap.embeddings"), []byte("of a former segment"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if said := reopen(); len(said) > 0 {

@@ -121,8 +121,8 @@ func ServiceEntry(d *document.Document) Entry {
 	// AGIS §8.2(d): the domain qualifies verbs where no namespace does.
 	e.addKeyword(query.NamespaceField, query.CanonicalWord(cmp.Or(d.Service.Namespace, d.Service.Domain)))
 	e.addKeyword(query.DomainField, query.CanonicalWord(d.Service.Domain))
-	e.addKeyword(query.ServiceNameField, query.ServiceName(d.Service.Name))
-	e.addKeyword(query.ServiceNameField, query.HostName(d.Host))
+	e.addKeyword(ServiceNameField, ServiceName(d.Service.Name))
+	e.addKeyword(ServiceNameField, HostName(d.Host))
 	e.addKeyword(query.AuthField, cmp.Or(query.CanonicalWord(d.Service.Auth), query.UnknownValue))
 	e.addKeyword(query.LevelField, strconv.Itoa(d.Level))
 	e.addKeyword(query.StateField, StateOf(d))

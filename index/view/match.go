@@ -11,6 +11,7 @@ import (
 
 	"gazetteer/document"
 	"gazetteer/index/bitset"
+	"gazetteer/index/entry"
 	"gazetteer/index/query"
 	"gazetteer/index/tokens"
 )
@@ -114,7 +115,7 @@ func (v *View) ApplyFilters(q query.Query) ([]bitset.Set, error) {
 }
 
 // OperationsOfNamed returns the operations in masks whose service has a name, in the form of
-// [query.ServiceName]; nil if there is none.
+// [entry.ServiceName]; nil if there is none.
 func (v *View) OperationsOfNamed(name string, masks []bitset.Set) ([]bitset.Set, error) {
 	if name == "" {
 		return nil, nil
@@ -128,7 +129,7 @@ func (v *View) OperationsOfNamed(name string, masks []bitset.Set) ([]bitset.Set,
 		if !known {
 			continue // most requests name no service: nothing is cached for them
 		}
-		found, err := v.Directory.operationsWithValue(s, v.Segments[i].SegmentData, query.ServiceNameField, name)
+		found, err := v.Directory.operationsWithValue(s, v.Segments[i].SegmentData, entry.ServiceNameField, name)
 		if err != nil {
 			return nil, err
 		}
@@ -172,7 +173,7 @@ func (n *serviceNames) hasName(s *scorch.SegmentSnapshot, name string) (bool, er
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if !n.filled {
-		err := eachTerm(s, query.ServiceNameField, func(_ segment.TermDictionary, term string) error {
+		err := eachTerm(s, entry.ServiceNameField, func(_ segment.TermDictionary, term string) error {
 			n.hashes = append(n.hashes, tokens.HashText(term))
 			return nil
 		})
@@ -186,7 +187,7 @@ func (n *serviceNames) hasName(s *scorch.SegmentSnapshot, name string) (bool, er
 	if _, found := slices.BinarySearch(n.hashes, tokens.HashText(name)); !found {
 		return false, nil
 	}
-	return hasTerm(s, query.ServiceNameField, name)
+	return hasTerm(s, entry.ServiceNameField, name)
 }
 
 // emptySets returns an empty set for each segment.

@@ -35,7 +35,7 @@ var rows = [][]string{
 	{"document/diff/meaning"},
 	{"document/diff", "store/follow", "store/boltfile", "store/storetest", "fetch", "call", "lint/repair", "registry/keyfile", "registry/proofofwork", "census/tally", "index/query", "index/semantic", "index/spelling"},
 	{"crawler/frontier", "crawler/hostlist", "crawler/journal", "crawler/politeness", "index/entry", "conformance", "registry/audit/checkpoint", "registry/resolve"},
-	{"index/view", "index/siblings", "registry/audit/proof", "registry/audit/tiles"},
+	{"index/view", "index/siblings", "index/blevefiles", "registry/audit/proof", "registry/audit/tiles"},
 	{"registry/audit/leafform", "store/boltstore", "conformance/standing", "crawler", "index", "registry", "lint", "relay"},
 	{"mailbox", "relay/boltqueue", "relay/relayhttp", "lint/format", "registry/audit", "registry/audit/witness", "registry/attestation", "changefeed"},
 	{"toolhost"},

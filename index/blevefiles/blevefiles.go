@@ -1,4 +1,6 @@
-package index
+// Package blevefiles names the files of a bleve index, and checks them before bleve opens them. Begin with
+// [Inspect].
+package blevefiles
 
 import (
 	"bufio"
@@ -19,37 +21,38 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 )
 
-// The files of a bleve index.
+// The files of a bleve index, RootFile below StoreDir.
 const (
-	metaFile = "index_meta.json"
-	storeDir = "store"
-	rootFile = "root.bolt"
-	// unfinishedFile exists next to them while an index is being created. If the process ends
+	MetaFile = "index_meta.json"
+	StoreDir = "store"
+	RootFile = "root.bolt"
+	// UnfinishedFile exists next to them while an index is being created. If the process ends
 	// meanwhile, there is no index instead of a damaged one.
-	unfinishedFile = "unfinished"
+	UnfinishedFile = "unfinished"
 )
 
-// lockTimeout bounds the wait for a lock on the index. Without it, bleve waits without a limit.
-const lockTimeout = 300 * time.Millisecond
+// LockTimeout bounds the wait for a lock on the index. Without it, bleve waits without a limit.
+const LockTimeout = 300 * time.Millisecond
 
-var errHeld = errors.New("another process holds the index")
+// ErrHeld means that another process has the index open.
+var ErrHeld = errors.New("another process holds the index")
 
-// inspectDirectory reads an index directory before bleve does, because bleve treats an emptied root
+// Inspect reads an index directory before bleve does, because bleve treats an emptied root
 // file as a new index, may end the process on a truncated one, and opens segments without reading
-// them. It returns nil for a sound index, fs.ErrNotExist when there is none, errHeld or an error of
+// them. It returns nil for a sound index, fs.ErrNotExist when there is none, ErrHeld or an error of
 // [damage.Errorf].
-func inspectDirectory(dir string) error {
+func Inspect(dir string) error {
 	if err := checkFiles(dir); err != nil {
 		return err
 	}
-	root := filepath.Join(dir, storeDir, rootFile)
+	root := filepath.Join(dir, StoreDir, RootFile)
 	var segments []string
-	err := damage.Recover(func() (err error) { segments, err = readRoot(root); return err })
+	err := damage.Recover(func() (err error) { segments, err = ReadRoot(root); return err })
 	if err != nil {
 		return err
 	}
 	for _, name := range segments {
-		if err := checkSegment(filepath.Join(dir, storeDir, filepath.Base(name))); err != nil {
+		if err := checkSegment(filepath.Join(dir, StoreDir, filepath.Base(name))); err != nil {
 			return err
 		}
 	}
@@ -65,10 +68,10 @@ func checkFiles(dir string) error {
 	if err != nil {
 		return damage.Errorf("%v", err)
 	}
-	if _, err := os.Stat(filepath.Join(dir, unfinishedFile)); err == nil {
+	if _, err := os.Stat(filepath.Join(dir, UnfinishedFile)); err == nil {
 		return fs.ErrNotExist
 	}
-	for _, name := range []string{metaFile, filepath.Join(storeDir, rootFile)} {
+	for _, name := range []string{MetaFile, filepath.Join(StoreDir, RootFile)} {
 		info, err := os.Stat(filepath.Join(dir, name))
 		if err != nil || !info.Mode().IsRegular() {
 			return damage.Errorf("%s is missing", name)
@@ -80,14 +83,14 @@ func checkFiles(dir string) error {
 	return nil
 }
 
-// readRoot reads a whole root file and returns the segment files that its newest snapshot names.
-func readRoot(path string) ([]string, error) {
-	db, err := bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true, Timeout: lockTimeout})
+// ReadRoot reads a whole root file and returns the segment files that its newest snapshot names.
+func ReadRoot(path string) ([]string, error) {
+	db, err := bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true, Timeout: LockTimeout})
 	if errors.Is(err, bolterrors.ErrTimeout) {
-		return nil, errHeld
+		return nil, ErrHeld
 	}
 	if err != nil {
-		return nil, damage.Errorf("%s: %v", rootFile, err)
+		return nil, damage.Errorf("%s: %v", RootFile, err)
 	}
 	defer db.Close() // nothing was written
 	if err := inspectRoot(path); err != nil {
@@ -97,7 +100,7 @@ func readRoot(path string) ([]string, error) {
 	err = db.View(func(tx *bbolt.Tx) error {
 		snapshots := tx.Bucket(util.BoltSnapshotsBucket)
 		if snapshots == nil {
-			return damage.Errorf("%s has no snapshot", rootFile)
+			return damage.Errorf("%s has no snapshot", RootFile)
 		}
 		newest, _ := snapshots.Cursor().Last()
 		return snapshots.ForEachBucket(func(name []byte) error {
@@ -116,19 +119,19 @@ func readRoot(path string) ([]string, error) {
 func inspectRoot(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
-		return damage.Errorf("%s: %v", rootFile, err)
+		return damage.Errorf("%s: %v", RootFile, err)
 	}
 	defer f.Close() // only read
 	info, err := f.Stat()
 	if err != nil {
-		return damage.Errorf("%s: %v", rootFile, err)
+		return damage.Errorf("%s: %v", RootFile, err)
 	}
 	problem, err := boltfile.InspectNested(f, info.Size())
 	if err != nil {
-		return damage.Errorf("%s: %v", rootFile, err)
+		return damage.Errorf("%s: %v", RootFile, err)
 	}
 	if problem != "" {
-		return damage.Errorf("%s %s", rootFile, problem)
+		return damage.Errorf("%s %s", RootFile, problem)
 	}
 	return nil
 }
