@@ -43,7 +43,9 @@ func (a *API) getServiceBadge(ctx context.Context, in *serviceBadgeInput) (*rout
 	if s.Proof != "" {
 		b.Detail = "origin proved by " + s.Proof
 	}
-	return route.Badge(b), nil
+	out := route.Badge(b)
+	out.CacheControl = "public, no-cache" // the page of the host shows it beside the same state
+	return out, nil
 }
 
 // describeSeal returns the text and the color of a host's badge.

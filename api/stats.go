@@ -84,12 +84,14 @@ type countedInput struct {
 
 // CountedHosts is one page of the hosts behind a figure.
 type CountedHosts struct {
-	Figure  string   `json:"figure"`
-	Total   int      `json:"total"`
-	Domains int      `json:"domains" doc:"the registered domains that these hosts are below"`
-	Note    string   `json:"note,omitempty" doc:"why the figure counts nothing, if its definition excludes it"`
-	Hosts   []string `json:"hosts" doc:"in the order in which this server first read them"`
-	Next    string   `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
+	Figure  string    `json:"figure"`
+	At      time.Time `json:"at" doc:"when the hosts were counted"`
+	Total   int       `json:"total"`
+	Of      int       `json:"of" doc:"how many hosts the figure could count: the known hosts, and for a rule about documents those with a document of its format"`
+	Domains int       `json:"domains" doc:"the registered domains that these hosts are below"`
+	Note    string    `json:"note,omitempty" doc:"why the figure counts nothing, if its definition excludes it"`
+	Hosts   []string  `json:"hosts" doc:"in the order in which this server first read them"`
+	Next    string    `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
 }
 
 func (a *API) statsRoutes(h huma.API) {
@@ -172,7 +174,7 @@ func (a *API) listCountedHosts(ctx context.Context, in *countedInput) (*route.Ou
 	if err != nil {
 		return nil, err
 	}
-	out := route.JSON(CountedHosts{Figure: in.Figure, Total: found.All.Hosts, Domains: found.All.Domains, Note: found.Note, Hosts: answer.OrEmpty(found.Hosts)})
+	out := route.JSON(CountedHosts{Figure: in.Figure, At: found.At, Total: found.All.Hosts, Of: found.Of, Domains: found.All.Domains, Note: found.Note, Hosts: answer.OrEmpty(found.Hosts)})
 	if found.After != "" {
 		out.Body.Next, out.Link = a.NextPage(ctx, countedPath, list, route.Cursor{After: found.After})
 	}

@@ -2,6 +2,7 @@ package census
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/csv"
@@ -36,6 +37,8 @@ type Options struct {
 	// Describe returns a table with words for people in place of codes, for the pages and plots of the
 	// folder; the files of figures keep the codes. It may be nil.
 	Describe func(Table) Table
+	// Program names the program and its version, for METHOD.md.
+	Program string
 	// Progress is called from time to time with the progress. It may be nil.
 	Progress func(Progress)
 }
@@ -48,14 +51,16 @@ type Progress struct {
 
 // Result says what a census holds.
 type Result struct {
-	Dir       string    `json:"dir"`
-	At        time.Time `json:"at"`
-	Hosts     int       `json:"hosts"`
-	Services  int       `json:"services"`
-	Documents int       `json:"documents"`
-	Files     int       `json:"files"`
-	Bytes     int64     `json:"bytes"`
-	TookMS    float64   `json:"took_ms"`
+	Dir string    `json:"dir"`
+	At  time.Time `json:"at"`
+	// Early means that the date was not over, so a later census of it can differ.
+	Early     bool    `json:"early"`
+	Hosts     int     `json:"hosts"`
+	Services  int     `json:"services"`
+	Documents int     `json:"documents"`
+	Files     int     `json:"files"`
+	Bytes     int64   `json:"bytes"`
+	TookMS    float64 `json:"took_ms"`
 }
 
 // ErrExists is wrapped by the error of [Write] for a folder that exists already.
@@ -95,7 +100,8 @@ func CheckFolder(dir string) error {
 }
 
 // Write makes the folder of a census from the store. Other processes may write meanwhile; records
-// after the date do not count. The same store and date give the same bytes. After an error, nothing
+// after the date do not count. The same store, program and date give the same bytes once the date is
+// over. After an error, nothing
 // exists under the name of the folder.
 func Write(ctx context.Context, o Options) (r Result, err error) {
 	begun := time.Now()
@@ -117,7 +123,7 @@ func Write(ctx context.Context, o Options) (r Result, err error) {
 			err = errors.Join(err, os.RemoveAll(partial))
 		}
 	}()
-	w := &folderWriter{dir: partial, at: o.At.UTC(), describe: o.Describe, progress: o.Progress, sums: map[string]string{}}
+	w := &folderWriter{dir: partial, at: o.At.UTC(), early: o.At.After(begun), program: cmp.Or(o.Program, "an unnamed version of Gazetteer"), describe: o.Describe, progress: o.Progress, sums: map[string]string{}}
 	if w.progress == nil {
 		w.progress = func(Progress) {}
 	}
@@ -135,7 +141,7 @@ func Write(ctx context.Context, o Options) (r Result, err error) {
 	if err := os.Rename(partial, o.Dir); err != nil {
 		return r, err
 	}
-	r = Result{Dir: o.Dir, At: w.at, Hosts: figures.Hosts, Services: figures.Services, Documents: figures.Documents, Files: len(w.sums) + 1, Bytes: w.bytes}
+	r = Result{Dir: o.Dir, At: w.at, Early: w.early, Hosts: figures.Hosts, Services: figures.Services, Documents: figures.Documents, Files: len(w.sums) + 1, Bytes: w.bytes}
 	r.TookMS = float64(time.Since(begun).Microseconds()) / 1000
 	return r, privatefile.SyncDir(filepath.Dir(o.Dir))
 }
@@ -144,6 +150,8 @@ func Write(ctx context.Context, o Options) (r Result, err error) {
 type folderWriter struct {
 	dir      string
 	at       time.Time
+	early    bool   // the date is not over
+	program  string // its name and version
 	describe func(Table) Table
 	progress func(Progress)
 	sums     map[string]string // SHA-256 in hex, by name with slashes
@@ -300,7 +308,7 @@ func (w *folderWriter) writeReport(f *Figures) error {
 	if err != nil {
 		return err
 	}
-	method, err := renderMethod(f, tables)
+	method, err := w.renderMethod(f, tables)
 	if err != nil {
 		return err
 	}

@@ -845,3 +845,20 @@ func TestTitleOfCensus(t *testing.T) {
 		}
 	}
 }
+
+// TestMethodNamesProgram checks that a census says which version judged the documents, and whether its
+// date was over.
+func TestMethodNamesProgram(t *testing.T) {
+	s := fill(t, 5, false)
+	for at, early := range map[time.Time]bool{day: false, time.Now().Add(time.Hour): true} {
+		dir := filepath.Join(t.TempDir(), "census")
+		r, err := census.Write(t.Context(), census.Options{Store: s, At: at, Dir: dir, Program: "Gazetteer v9.8.7"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		method := read(t, dir, "METHOD.md")
+		if r.Early != early || strings.Contains(method, "It was made before that time") != early || !strings.Contains(method, "It was made by Gazetteer v9.8.7.") {
+			t.Errorf("%s: early %v\n%.600s", at, r.Early, method)
+		}
+	}
+}

@@ -77,7 +77,8 @@ func checkAgainstCensus(t *testing.T, s *boltstore.Store, l *census.Live) {
 			if f, ok := census.ParseFeature(v.Feature.String()); !ok || f != v.Feature {
 				t.Errorf("%s is counted and its address is refused", v.Feature)
 			}
-			hosts, _, all := l.Hosts(v.Feature, 0, 1_000_000)
+			list := l.Hosts(v.Feature, 0, 1_000_000)
+			hosts, all := list.Hosts, list.All
 			if all != v.Count || len(hosts) != all.Hosts {
 				t.Errorf("%s: %v, the list has %d of %v", v.Feature, v.Count, len(hosts), all)
 			}
@@ -92,9 +93,9 @@ func checkServiceLists(t *testing.T, l *census.Live) {
 	if all.Total != l.Stats().Services || len(all.Hosts) != all.Total || all.All != all.Total {
 		t.Fatalf("%d services, the list has %d of %d", l.Stats().Services, len(all.Hosts), all.Total)
 	}
-	conforming, _, _ := l.Hosts(census.Feature{Family: "state", Value: "conformant=yes"}, 0, 1_000_000)
-	agis, _, _ := l.Hosts(census.Feature{Family: "format", Value: string(document.AGIS)}, 0, 1_000_000)
-	named, _, _ := l.Hosts(census.CategoryFeature(" "+strings.ToUpper(all.Categories[0].Name)), 0, 1_000_000)
+	conforming := l.Hosts(census.Feature{Family: "state", Value: "conformant=yes"}, 0, 1_000_000).Hosts
+	agis := l.Hosts(census.Feature{Family: "format", Value: string(document.AGIS)}, 0, 1_000_000).Hosts
+	named := l.Hosts(census.CategoryFeature(" "+strings.ToUpper(all.Categories[0].Name)), 0, 1_000_000).Hosts
 	for _, order := range []census.ServiceOrder{census.ByName, census.ByChange, census.ByOperations, census.ByHost} {
 		for name, c := range map[string]struct {
 			q    census.ServiceQuery
@@ -226,21 +227,25 @@ func TestListsArePaged(t *testing.T) {
 	l, _ := follow(t, fill(t, 130, false), "")
 	var listed []string
 	for after := uint32(0); ; {
-		hosts, next, all := l.Hosts(census.Feature{Family: "class", Value: "publishes"}, after, 50)
-		if all.Hosts != 130 {
-			t.Fatalf("%d hosts", all.Hosts)
+		list := l.Hosts(census.Feature{Family: "class", Value: "publishes"}, after, 50)
+		if list.All.Hosts != 130 || list.Of != l.Stats().Hosts || list.At.IsZero() {
+			t.Fatalf("%d of %d hosts at %s", list.All.Hosts, list.Of, list.At)
 		}
-		if listed = append(listed, hosts...); next == 0 {
+		if listed = append(listed, list.Hosts...); list.Last == 0 {
 			break
 		}
-		after = next
+		after = list.Last
 	}
 	slices.Sort(listed)
 	if n := len(slices.Compact(listed)); n != 130 {
 		t.Errorf("%d hosts on the pages", n)
 	}
-	if hosts, _, all := l.Hosts(census.Feature{Family: "verb", Value: "NOSUCHVERB"}, 0, 10); len(hosts) != 0 || all != (tally.Count{}) {
-		t.Errorf("a verb of nobody: %v, %v", hosts, all)
+	if list := l.Hosts(census.Feature{Family: "verb", Value: "NOSUCHVERB"}, 0, 10); len(list.Hosts) != 0 || list.All != (tally.Count{}) {
+		t.Errorf("a verb of nobody: %+v", list)
+	}
+	withDocument := l.Stats().Features[census.Feature{Family: "format", Value: string(document.AI)}].Hosts
+	if list := l.Hosts(census.Feature{Family: "rule", Value: "AI303"}, 0, 1); list.Of != withDocument || withDocument == 0 || withDocument == l.Stats().Hosts {
+		t.Errorf("%d hosts could break AI303, and %d have such a document", list.Of, withDocument)
 	}
 	s := l.Stats()
 	if len(s.New) == 0 || s.New[0].At.Before(s.New[len(s.New)-1].At) || s.New[0].At.After(day) {

@@ -437,30 +437,54 @@ func (h *liveHost) storedVersions(since time.Time) []Version {
 	return list
 }
 
-// Hosts returns up to limit hosts with a feature after a position, the position of the last one,
-// and how many there are in all. Their order is the one in which this server first read them.
-func (l *Live) Hosts(f Feature, after uint32, limit int) (hosts []string, last uint32, all tally.Count) {
+// A HostList is a part of the hosts with a feature, in the order in which this server first read them.
+type HostList struct {
+	Hosts []string
+	// Last is the position of the last one, 0 if no host follows.
+	Last uint32
+	// All says how many hosts have the feature, Of how many could have it: the known hosts, and for a
+	// rule about documents those with a document of its format.
+	All tally.Count
+	Of  int
+	// At is when they were counted.
+	At time.Time
+}
+
+// Hosts returns up to limit hosts with a feature after a position.
+func (l *Live) Hosts(f Feature, after uint32, limit int) HostList {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
+	stats := l.stats.Load()
+	list := HostList{At: stats.Counted, Of: stats.Hosts}
+	if formats := FormatsOfRule(f.Value); f.Family == "rule" && formats != nil {
+		list.Of = 0
+		for _, format := range formats {
+			if n, known := l.features[Feature{"format", format}]; known {
+				list.Of += int(l.hosts[n].GetCardinality())
+			}
+		}
+	}
 	n, known := l.features[f]
 	if !known {
-		return nil, after, tally.Count{}
+		return list
 	}
 	set := l.hosts[n]
 	i := set.Iterator()
 	i.AdvanceIfNeeded(after)
-	for i.HasNext() && len(hosts) < limit {
+	for i.HasNext() && len(list.Hosts) < limit {
 		id := i.Next()
-		hosts, last = append(hosts, l.rows[id].Host), id+1
+		list.Hosts, list.Last = append(list.Hosts, l.rows[id].Host), id+1
 	}
 	if !i.HasNext() {
-		last = 0
+		list.Last = 0
 	}
 	total := int(set.GetCardinality())
-	if counted := l.stats.Load().Features[f]; counted.Hosts == total { // counting again takes milliseconds for a million hosts
-		return hosts, last, counted
+	list.Of = max(list.Of, total)                              // the figures are some seconds old
+	if list.All = stats.Features[f]; list.All.Hosts != total { // counting again takes milliseconds for a million hosts
+		list.At = l.o.Now().UTC()
+		list.All = tally.Count{Hosts: total, Domains: tally.NewDomainCounter(l.domains, len(l.numbers)).Count(set)}
 	}
-	return hosts, last, tally.Count{Hosts: total, Domains: tally.NewDomainCounter(l.domains, len(l.numbers)).Count(set)}
+	return list
 }
 
 // refreshRegularly refreshes the figures when they have changed, until ctx ends.

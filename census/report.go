@@ -129,12 +129,13 @@ var methodPage = texttemplate.Must(texttemplate.New("METHOD.md").Funcs(texttempl
 }).Parse(methodText))
 
 // renderMethod writes METHOD.md.
-func renderMethod(f *Figures, tables []Table) (string, error) {
+func (w *folderWriter) renderMethod(f *Figures, tables []Table) (string, error) {
 	data := struct {
-		At, History string
-		Facts       []factFile
-		Tables      []Table
-	}{f.At.Format(time.RFC3339), describeHistory(f), factFiles, tables}
+		At, History, Program string
+		Early                bool
+		Facts                []factFile
+		Tables               []Table
+	}{f.At.Format(time.RFC3339), describeHistory(f), format.Visible(w.program), w.early, factFiles, tables}
 	var b strings.Builder
 	err := methodPage.Execute(&b, data)
 	return b.String(), err

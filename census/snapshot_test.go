@@ -151,8 +151,8 @@ func TestSnapshotOmitsUnusedFeatures(t *testing.T) {
 		t.Errorf("%v is in the snapshot", gone)
 	}
 	for _, f := range []Feature{visit, category, verb} {
-		if hosts, _, all := again.Hosts(f, 0, 1); all != (tally.Count{Hosts: 1, Domains: 1}) || hosts[0] != "a.example" {
-			t.Errorf("%v: %v", f, hosts)
+		if list := again.Hosts(f, 0, 1); list.All != (tally.Count{Hosts: 1, Domains: 1}) || list.Hosts[0] != "a.example" {
+			t.Errorf("%v: %v", f, list.Hosts)
 		}
 	}
 }

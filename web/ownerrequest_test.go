@@ -69,6 +69,7 @@ func TestSigningOfOwnerRequests(t *testing.T) {
 			t.Errorf("/bot does not show %q of docs/validate.md", line)
 		}
 	}
+	wantPage(t, "robots.txt", get(t, h, "/bot"), 200, []string{`marked as stale: robots.txt only stops the visits. <a href="#ask">Your request</a> removes them`})
 	wantPage(t, "a hostile host", get(t, h, "/bot?host="+url.QueryEscape(`x.test; rm -rf ~`)), 200, []string{"/api/v1/services/www.example.com/recrawl"})
 	out := sendForm(t, h, "/bot", url.Values{"host": {"api.example.com"}, "request": {"opt-out"}})
 	wantPage(t, "after an opt-out", out, 200, []string{"/api/v1/services/api.example.com/opt-out\n", "replace <code>opt-out</code> with <code>opt-in</code> or <code>recrawl</code>"})

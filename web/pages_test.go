@@ -1589,6 +1589,7 @@ func (ruleFigures) CountedHosts(_ context.Context, figure, _ string, _ int) (ans
 	return answer.CountedHosts{
 		Figure: census.Feature{Family: family, Value: value}, Hosts: []string{"ristorante.test"},
 		All: map[string]tally.Count{"rule:AI418": {Hosts: 3, Domains: 1}, "rule:AI903": {Hosts: 1, Domains: 1}}[figure],
+		Of:  1200, At: time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC),
 	}, nil
 }
 
@@ -1607,6 +1608,8 @@ func TestRulePageLeadsToItsHosts(t *testing.T) {
 		"AI418": `href="/census/hosts?figure=rule:AI418">3 hosts break this rule</a>`,
 		"AI903": `href="/census/hosts?figure=rule:AI903">1 host breaks this rule</a>`,
 		"AI106": "No known host breaks this rule in a current document.",
+		"AI304": `1,200 hosts could break it. Counted on <time datetime="2026-11-20T09:30:00Z">20 November 2026 09:30:00 UTC</time>.`,
+		"AI805": "The census counts errors and warnings, so it has no figure of this rule.",
 		"MORE":  "Those beyond the limit are counted",
 	} {
 		if page := get(t, h, "/rules/"+code); page.Code != http.StatusOK || !strings.Contains(page.Body.String(), want) {
@@ -1628,7 +1631,7 @@ func TestRulePageLeadsToItsHosts(t *testing.T) {
 		t.Error("AI805 is a note, which the census does not count")
 	}
 	hosts := get(t, h, "/census/hosts?figure=rule:AGIS117").Body.String()
-	for _, want := range []string{"<h1>Hosts that break AGIS117", `href="/services/ristorante.test#AGIS117"`, `href="/rules/AGIS117"`} {
+	for _, want := range []string{"<h1>Hosts that break AGIS117", "of 1,200 that could break the rule", "Counted on <time datetime=\"2026-11-20T09:30:00Z\">", `href="/services/ristorante.test#AGIS117"`, `href="/rules/AGIS117"`} {
 		if !strings.Contains(hosts, want) {
 			t.Errorf("the hosts of a rule are listed without %s", want)
 		}

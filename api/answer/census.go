@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"gazetteer/census"
 	"gazetteer/census/tally"
@@ -52,8 +53,12 @@ func (a *Answers) Stats(context.Context) (*census.Stats, error) {
 type CountedHosts struct {
 	Figure census.Feature
 	Hosts  []string
-	// All says how many hosts the figure counts.
+	// All says how many hosts the figure counts, Of how many it could count: the known hosts, and for a
+	// rule about documents those with a document of its format.
 	All tally.Count
+	Of  int
+	// At is when they were counted.
+	At time.Time
 	// After is the place where the next part begins, "" on the last.
 	After string
 	// Note says why a figure counts nothing by its definition, "" for all others.
@@ -77,13 +82,13 @@ func (a *Answers) CountedHosts(_ context.Context, figure, after string, limit in
 			return CountedHosts{}, ErrNoFigure
 		}
 	}
-	hosts, last, all := a.Census.Hosts(f, uint32(from), limit)
-	list := CountedHosts{Figure: f, Hosts: hosts, All: all}
-	if all.Hosts == 0 {
+	found := a.Census.Hosts(f, uint32(from), limit)
+	list := CountedHosts{Figure: f, Hosts: found.Hosts, All: found.All, Of: found.Of, At: found.At}
+	if found.All.Hosts == 0 {
 		list.Note = explainUncounted(f)
 	}
-	if last > 0 {
-		list.After = strconv.FormatUint(uint64(last), 10)
+	if found.Last > 0 {
+		list.After = strconv.FormatUint(uint64(found.Last), 10)
 	}
 	return list, nil
 }

@@ -63,7 +63,7 @@ func (a *Operator) streamCensus(ctx huma.Context, dir string, at time.Time) {
 		c.Writer.Flush()
 	}
 	begun := time.Now()
-	result, err := census.Write(working, census.Options{Store: a.Answers.Store, At: at, Dir: dir, Describe: a.options.DescribeTable, Progress: func(p census.Progress) { send(CensusLine{Progress: &p}) }})
+	result, err := census.Write(working, census.Options{Store: a.Answers.Store, At: at, Dir: dir, Describe: a.options.DescribeTable, Program: a.options.Program, Progress: func(p census.Progress) { send(CensusLine{Progress: &p}) }})
 	if err != nil {
 		if !errors.Is(err, context.Canceled) {
 			a.Log.Warn("the census was not written", "dir", dir, "error", err)

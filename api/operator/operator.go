@@ -44,6 +44,8 @@ type Options struct {
 	// DescribeTable puts words for people into the tables of a census, see [census.Options]. It may be
 	// nil.
 	DescribeTable func(census.Table) census.Table
+	// Program names the program and its version, for the census.
+	Program string
 }
 
 // Operator serves the routes that change how this server runs.

@@ -65,7 +65,7 @@ func (h *Server) openAPI(e Environment) error {
 			TrustedProxies: h.Config.API.TrustedProxies, Now: e.Now, Limits: limits, Panics: &h.panics,
 		},
 		ClockJumps: h.clock.Jumps, NoCrawl: !h.Config.Crawler.Enabled,
-		Operator: operator.Options{Add: h.addHosts, Crawl: h.crawlAndIndex, Horizon: time.Duration(h.Config.Store.Horizon), Backup: h.writeBackup, CompactViews: h.compactViews, DescribeTable: censuspages.DescribeTable, AwaitedParts: h.listAwaited},
+		Operator: operator.Options{Add: h.addHosts, Crawl: h.crawlAndIndex, Horizon: time.Duration(h.Config.Store.Horizon), Backup: h.writeBackup, CompactViews: h.compactViews, DescribeTable: censuspages.DescribeTable, Program: version.Read().Name(), AwaitedParts: h.listAwaited},
 		Anchored: h.newestAnchor, Relay: h.relayHTTP, Tools: h.tools, ToolsHTTP: h.toolsHTTP,
 	}
 	options.LogLock, options.Witnesses, options.ResumeSigning = h.logLock(), h.witnesses.Status, h.resumeSigning

@@ -40,6 +40,14 @@ func Read() Info {
 	return b
 }
 
+// Name names the program with its version, and with the commit if that is known.
+func (b Info) Name() string {
+	if b.Revision == "" {
+		return "Gazetteer " + b.Version
+	}
+	return "Gazetteer " + b.Version + " (commit " + b.Revision + ")"
+}
+
 // Describe describes the build of a program in two lines: version, commit and date.
 func (b Info) Describe(program string) string {
 	text := fmt.Sprintf("%s %s (%s, %s)\n", program, b.Version, b.Go, b.Platform)

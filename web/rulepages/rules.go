@@ -182,8 +182,11 @@ type ruleView struct {
 	Basis    string
 	Source   []sourcePart
 	Counted  bool               // the census counts the hosts that break it
+	Note     bool               // its severity is one that the census does not count
 	Domains  int                // that these hosts are below
 	Hosts    int                // that break it with a current document, if they are counted
+	Of       int                // hosts that could break it
+	At       frame.Moment       // of the count
 	Contact  frame.ExternalLink // of the operator
 }
 
@@ -222,14 +225,14 @@ func (p *Pages) rulePage(c *gin.Context) (frame.WebPage, error) {
 	title := wording.FirstSentence(r.Text)
 	v := ruleView{
 		RuleView: r, Title: title, Rest: strings.TrimLeft(strings.TrimPrefix(r.Text, title), ". "), Tone: r.Severity.String(),
-		Severity: weights[r.Severity], Basis: bases[r.Basis], Source: sourceParts(r.Section), Contact: p.contact,
+		Note: r.Severity == protocol.Info, Severity: weights[r.Severity], Basis: bases[r.Basis], Source: sourceParts(r.Section), Contact: p.contact,
 	}
-	if r.Severity != protocol.Info { // the census counts errors and warnings
+	if !v.Note { // the census counts errors and warnings
 		counted, err := p.answers.CountedHosts(c.Request.Context(), "rule:"+r.Code, "", 1)
 		if err != nil && !errors.Is(err, answer.ErrNoCensus) && !errors.Is(err, answer.ErrNoFigure) { // MORE is no figure
 			return frame.WebPage{}, err
 		}
-		v.Counted, v.Hosts, v.Domains = err == nil, counted.All.Hosts, counted.All.Domains
+		v.Counted, v.Hosts, v.Domains, v.Of, v.At = err == nil, counted.All.Hosts, counted.All.Domains, counted.Of, p.MomentOf(counted.At)
 	}
 	return frame.WebPage{Name: "rule", Title: r.Code + ": " + strings.ReplaceAll(v.Title, "`", ""), Body: v,
 		Description: frame.ClipPlain(200, "The rule "+r.Code+" of "+r.Section+": "+strings.ReplaceAll(r.Text, "`", ""))}, nil

@@ -103,7 +103,9 @@ func (a *verbs) printCensus(ctx context.Context, server *cli.Client, path string
 	if a.JSON {
 		return cli.WriteJSON(a.Out, last.Result)
 	}
-	_, err = fmt.Fprintln(a.Out, describeCensus(*last.Result))
+	if _, err = fmt.Fprintln(a.Out, describeCensus(*last.Result)); err == nil && last.Result.Early {
+		_, err = fmt.Fprintln(a.Out, "The date is not over: a later census of it can differ. To cite one, name a past date or time with --at.")
+	}
 	return err
 }
 
