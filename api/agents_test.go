@@ -177,13 +177,19 @@ func TestRegistrationBudget(t *testing.T) {
 	}
 }
 
-// TestTrustedProxy checks that the headers of a proxy that the operator names are used.
+// TestTrustedProxy checks that the log names the client by the header of a proxy that the operator
+// names, and not by those of any other peer.
 func TestTrustedProxy(t *testing.T) {
-	h := newTestServer(t, options{api: func(o *api.Options) { o.TrustedProxies = []string{"127.0.0.1"} }})
-	h.get("/healthz", 200, "X-Forwarded-For", "198.51.100.77")
-	lines := h.log.lines(t, "request")
-	if len(lines) != 1 || lines[0]["client"] != "198.51.100.0/24" {
-		t.Errorf("log %v", lines)
+	for _, c := range []struct {
+		proxies []string
+		client  string
+	}{{[]string{"127.0.0.1"}, "198.51.100.0/24"}, {[]string{"203.0.113.1"}, "127.0.0.0/24"}, {nil, "127.0.0.0/24"}} {
+		h := newTestServer(t, options{api: func(o *api.Options) { o.TrustedProxies = c.proxies }})
+		h.get("/healthz", 200, "X-Forwarded-For", "198.51.100.77", "X-Real-IP", "198.51.100.78", "Forwarded", "for=198.51.100.79")
+		lines := h.log.lines(t, "request")
+		if len(lines) != 1 || lines[0]["client"] != c.client {
+			t.Errorf("behind %q: log %v, want the client %s", c.proxies, lines, c.client)
+		}
 	}
 }
 

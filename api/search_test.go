@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"slices"
@@ -347,6 +348,15 @@ func TestStaleIndexIsReported(t *testing.T) {
 	if len(page.Hits) != 0 || page.Behind != seq || !strings.Contains(page.Note, "behind") {
 		t.Errorf("the store is at %d: %+v", seq, page)
 	}
+	wantLag := func(lag uint64) {
+		t.Helper()
+		w := httptest.NewRecorder()
+		h.api.MetricsHandler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+		if want := fmt.Sprintf("\ngazetteer_index_lag %d\n", lag); !strings.Contains(w.Body.String(), want) {
+			t.Errorf("the metrics lack %q", want)
+		}
+	}
+	wantLag(seq)
 	h.followStore()
 	if err := h.index.WaitFor(t.Context(), seq); err != nil {
 		t.Fatal(err)
@@ -354,6 +364,7 @@ func TestStaleIndexIsReported(t *testing.T) {
 	if page := readAs[api.SearchPage](h, "/api/v1/search?q=table", 200); page.Behind != 0 || len(page.Hits) == 0 {
 		t.Errorf("later: %+v", page)
 	}
+	wantLag(0)
 }
 
 func TestTextsThatInstructModelsAreMarked(t *testing.T) {

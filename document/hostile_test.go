@@ -131,6 +131,8 @@ func TestHostileDocuments(t *testing.T) {
 				hostile{name + ", in YAML", yaml(inUTF16(plainYAML, order, mark)), "AGIS101", false, "UTF-16"})
 		}
 	}
+	kept := map[string]string{"an override of direction": "Books \u202eselbat.", "zero widths": "Books\u200b tab\u200bles.",
+		"an override of direction, of AGIS": "A\u202ecme", "300 combining marks": "A" + strings.Repeat("\u0301", 300) + "cme"}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			var before, after runtime.MemStats
@@ -155,6 +157,9 @@ func TestHostileDocuments(t *testing.T) {
 			i := slices.IndexFunc(d.Findings, func(f protocol.Finding) bool { return f.Code == c.code })
 			if i < 0 {
 				t.Fatalf("codes %q, want %s", codes(d), c.code)
+			}
+			if text := kept[c.name]; text != d.Service.Name && text != d.Service.Description && text != "" {
+				t.Errorf("the service is %+v, want it to have %q as it is", d.Service, text)
 			}
 			f := d.Findings[i]
 			if !strings.Contains(f.Message, c.says) || f.Help == "" || c.code != protocol.CodeMore && c.code != "AI202" && (f.Line == 0 || f.Column == 0) || len(d.Findings) > protocol.DefaultLimits.Findings+1 {

@@ -59,6 +59,20 @@ func TestWriteJSON(t *testing.T) {
 	}
 }
 
+// TestNumbersKeepTheirDigits checks that a number of a JSON document is written as it was read.
+func TestNumbersKeepTheirDigits(t *testing.T) {
+	for _, literal := range []string{"9007199254740993", "-0", "-0.0", "1e400", "1E-400", "0.1000", "12345678901234567890123456789012"} {
+		n, err := protocol.ReadJSON([]byte("["+literal+"]"), protocol.DefaultLimits)
+		if err != nil {
+			t.Errorf("%s: %v", literal, err)
+			continue
+		}
+		if got := string(protocol.WriteJSON(n, "")); got != "["+literal+"]" {
+			t.Errorf("%s is written %s", literal, got)
+		}
+	}
+}
+
 // The literals of YAML's core schema become JSON with the same value.
 func TestWriteJSONRespellsNumbers(t *testing.T) {
 	for literal, want := range map[string]string{

@@ -86,7 +86,7 @@ func (r *Relay) checkWakeURL(text string) error {
 		return errors.New("wake_url must not name a port other than 443")
 	}
 	host := strings.ToLower(u.Hostname())
-	if did.CheckDomain(host) != nil || did.IsPrivateName(host) {
+	if did.CheckDomain(host) != nil || (did.Web{Host: host}).CheckPublic() != nil {
 		return errors.New("wake_url must name a public host")
 	}
 	if strings.EqualFold(host, r.Host) {

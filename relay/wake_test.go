@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"gazetteer/internal/fakenet"
 	"gazetteer/protocol/httpsig"
 	"gazetteer/relay"
 )
@@ -494,7 +495,7 @@ func TestRefusedRules(t *testing.T) {
 	for i := range long {
 		long[i] = "example.com"
 	}
-	for name, rules := range map[string]relay.Rules{
+	refused := map[string]relay.Rules{
 		"the relay itself":  {WakeURL: "https://Relay.example/inbox/bob"},
 		"loopback":          {WakeURL: "https://127.0.0.1/"},
 		"loopback by name":  {WakeURL: "https://localhost/"},
@@ -511,7 +512,11 @@ func TestRefusedRules(t *testing.T) {
 		"nobody":            {Allow: []string{"nobody at all"}},
 		"a DID of no host":  {Block: []string{"did:key:z6Mk"}},
 		"a long list":       {Block: long},
-	} {
+	}
+	for _, form := range fakenet.AddressForms() {
+		refused[form] = relay.Rules{WakeURL: "https://" + form + "/wake"}
+	}
+	for name, rules := range refused {
 		err := reader.SetRules(t.Context(), rules)
 		if refusal, ok := errors.AsType[*relay.Refusal](err); !ok || refusal.Status != 400 || refusal.Code != "invalid_rules" {
 			t.Errorf("%s: %v", name, err)

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -46,7 +48,18 @@ func TestErasureOnFullDisk(t *testing.T) {
 	if out, code := p.cli("agent", "update", "--description", "."); code == 0 { // its history grows
 		t.Errorf("an update is stored: %s", out)
 	}
-	wantMetrics(t, metrics, `gazetteer_store_writes_refused_total\{reason="disk_full"\} [1-9]`)
+	wantMetrics(t, metrics, `gazetteer_store_writes_refused_total\{reason="disk_full"\} [1-9]`, `gazetteer_work_possible\{work="write"\} 0$`)
+	free := regexp.MustCompile(`(?m)^gazetteer_disk_free_bytes (\S+)$`).FindStringSubmatch(metricsOf(t, metrics))
+	if free == nil {
+		t.Error("no metric of the free space")
+	} else if n, err := strconv.ParseFloat(free[1], 64); err != nil || n > reserve {
+		t.Errorf("%s bytes are free, of a reserve of %d", free[1], reserve)
+	}
+	for path, want := range map[string]int{"/readyz": 200, "/readyz?work=read": 200, "/readyz?work=write": 503} {
+		if status, body := p.ask(http.MethodGet, path, ""); status != want {
+			t.Errorf("%s: %d, want %d: %s", path, status, want, body)
+		}
+	}
 	run(0, "agent", "deactivate", "--erase", "--yes")
 	if status, body := p.ask(http.MethodGet, "/api/v1/agents/"+airID, ""); status != http.StatusGone || strings.Contains(body, "Ephemeral") {
 		t.Errorf("the agent after its erasure: %d %s", status, body)

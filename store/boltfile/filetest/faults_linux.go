@@ -1,6 +1,7 @@
 package filetest
 
 import (
+	"bytes"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -38,6 +39,7 @@ func runLinux(t *testing.T, s Subject) {
 		{"failing write", testFailingWrite},
 		{"power loss", testPowerLoss},
 		{"kill while beginning", testKillWhileBeginning},
+		{"kill while upgrading", testKillWhileUpgrading},
 		{"kill while rebuilding", testKillWhileRebuilding},
 		{"failing calls while rebuilding", testFailingCallsWhileRebuilding},
 	} {
@@ -394,7 +396,7 @@ func testKillWhileBeginning(t *testing.T, subject Subject) {
 	trace = trace[:len(trace)-1]
 	for _, call := range []string{"fsync", "fdatasync", "pwrite64", "renameat", "ftruncate"} {
 		calls.Go(func() {
-			for n := 1; killWhileBeginning(t, subject, trace, call, n); n++ {
+			for n := 1; killWhileOpening(t, subject, filepath.Join(t.TempDir(), "data"), trace, call, n); n++ {
 				kills.Add(1)
 			}
 		})
@@ -405,10 +407,42 @@ func testKillWhileBeginning(t *testing.T, subject Subject) {
 	}
 }
 
-// killWhileBeginning kills a process that begins a file at the n-th system call of a kind, and checks
+// testKillWhileUpgrading kills the process at each system call with which it upgrades a directory of
+// an older format. The next process must find every record and complete the upgrade.
+func testKillWhileUpgrading(t *testing.T, subject Subject) {
+	trace := straceArgs(t, "none")
+	trace = trace[:len(trace)-1]
+	today := fmt.Appendf(nil, `"format":%d`, subject.Format)
+	older := func(b []byte) []byte { return bytes.Replace(b, today, []byte(`"format":1`), 1) }
+	kills := 0
+	for _, call := range []string{"fsync", "fdatasync", "pwrite64", "write", "renameat", "ftruncate"} {
+		for n := 1; ; n++ {
+			dir := subject.closedDir(t, 3)
+			format := filepath.Join(dir, boltfile.FormatFile)
+			editFile(t, format, older)
+			if !killWhileOpening(t, subject, dir, trace, call, n) {
+				break
+			}
+			kills++
+			s := subject.openHandle(t, dir)
+			if _, err := s.Get(t.Context(), "k/0002"); err != nil {
+				t.Errorf("killed at %s %d: %v", call, n, err)
+			}
+			verifyHandle(t, subject, s)
+			closeHandle(t, s)
+			if text := mustRead(t, format); !bytes.Contains(text, today) {
+				t.Errorf("killed at %s %d: FORMAT holds %s", call, n, text)
+			}
+		}
+	}
+	if kills < 3 {
+		t.Errorf("only %d system calls were met", kills)
+	}
+}
+
+// killWhileOpening kills a process that opens a file at the n-th system call of a kind, and checks
 // that the file can be used. It reports false if there are fewer such calls.
-func killWhileBeginning(t *testing.T, subject Subject, trace []string, call string, n int) bool {
-	dir := filepath.Join(t.TempDir(), "data")
+func killWhileOpening(t *testing.T, subject Subject, dir string, trace []string, call string, n int) bool {
 	inject := fmt.Sprintf("inject=%s:signal=KILL:when=%d", call, n)
 	cmd := startChild(t, "open", dir, append(slices.Clone(trace), inject)...)
 	if err := cmd.Run(); err == nil {
