@@ -165,7 +165,9 @@ func (a *Act) readIdiom(e *expression, clause []string) {
 		}
 	}
 	a.Verb, a.Wanted = parseImperative(words)
-	a.Ends = endsSomething(words, 0)
+	if a.Ends = endsSomething(words, 0); a.Verb == "" && effect.Of(words[0])&effect.End != 0 {
+		a.takeVerb(words[0]) // block a card
+	}
 	if a.Object = ""; a.Ends {
 		a.Object = tokens.StemOf(ObjectOf(words[1:]))
 	}
@@ -465,7 +467,7 @@ func parseImperative(words []string) (verb string, wanted effect.Class) {
 	u := english.Lookup(first)
 	class := effect.Of(first)
 	onlyReads := class != 0 && class&^Reading == 0 && english.Singular(next) != "" // list customers
-	isVerb := u.Verb && (u.VerbCount > u.NounCount || !u.Noun || next == "" || slices.Contains(determiners, next) || startsValue(next) || onlyReads || namesObject(words))
+	isVerb := u.Verb && (u.VerbCount > u.NounCount || !u.Noun || next == "" || slices.Contains(determiners, next) || startsValue(next) || onlyReads || namesObject(words) || tellsTo(words))
 	if !isVerb {
 		if base := english.Base(first); len(base) == 1 && strings.HasSuffix(first, "ing") && effect.Of(base[0]) != 0 {
 			return base[0], effect.Of(base[0]) // translating a letter
@@ -486,6 +488,16 @@ func parseImperative(words []string) (verb string, wanted effect.Class) {
 func namesObject(words []string) bool {
 	return len(words) > 2 && isValue(words[2]) && !isValue(words[1]) && !slices.Contains(numberWords, words[1]) && effect.Of(words[0])&^Reading != 0
 }
+
+// tellsTo reports whether words tell something to somebody: post the minutes to the team, text hello to
+// Anna. As nouns, such words are rarely sent anywhere.
+func tellsTo(words []string) bool {
+	class := effect.Of(words[0])
+	return class&effect.Tell != 0 && class&Reading == 0 && slices.Contains(words[:min(len(words), maxTold)], "to")
+}
+
+// maxTold is the number of words among which the receiver begins.
+const maxTold = 8
 
 // numberWords are nouns before a number.
 var numberWords = strings.Fields("code id line no no. nr number ref reference")
@@ -561,11 +573,17 @@ var (
 	objectPronouns = strings.Fields("me us him her them")
 )
 
+// tellers are the subjects of sentences that tell what has happened.
+var tellers = strings.Fields("i we he she they")
+
 // endsSomething reports whether the i-th word means an end: cancel, cancellation, removed.
 func endsSomething(words []string, i int) bool {
 	w := words[i]
 	if slices.Contains(figurative, w) && i+1 < len(words) && slices.Contains(objectPronouns, words[i+1]) {
 		return false // my tooth is killing me
+	}
+	if i > 0 && slices.Contains(tellers, words[i-1]) && isPast(w) {
+		return false // I lost my card, they cancelled my flight: it has happened
 	}
 	if effect.Of(w) == effect.End || effect.Of(baseVerb(w)) == effect.End {
 		return true

@@ -201,6 +201,28 @@ func TestObjectsOfActs(t *testing.T) {
 	}
 }
 
+// TestWhatHasHappenedIsNoAct checks that an end which somebody tells of is not asked for, and that what
+// follows from it is.
+func TestWhatHasHappenedIsNoAct(t *testing.T) {
+	a, err := tokens.NewAnalyzer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"I lost my bank card", "they cancelled my flight, what are my options", "she deleted the file by accident, get it back"} {
+		if act := ParseRequest(a, text).Act; act.Ends || act.Wanted == effect.End {
+			t.Errorf("%q ends something: %+v", text, act)
+		}
+	}
+	for text, verb := range map[string]string{"lost my bank card": "block", "freeze my card": "block", "post the minutes to the team": "post", "post hello to slack": "post"} {
+		if act := ParseRequest(a, text).Act; act.Verb != verb {
+			t.Errorf("%q wants to %q: %+v", text, act.Verb, act)
+		}
+	}
+	if act := ParseRequest(a, "I want my account deleted").Act; !act.Ends {
+		t.Errorf("an account that is to be deleted stays: %+v", act)
+	}
+}
+
 // A thing and what it is about is to be shown, unless it is new.
 func TestTopicsAreShown(t *testing.T) {
 	a, err := tokens.NewAnalyzer()
