@@ -150,6 +150,7 @@ func CheckAll(inputs []Input, o Options) []Result {
 type checkedInput struct {
 	Result
 	url    string // where the text comes from
+	pasted bool   // the text has more than the document, which was checked without it
 	parsed document.Parsed
 }
 
@@ -163,6 +164,13 @@ func checkInput(in Input, o Options) *checkedInput {
 	text, _ := protocol.TrimBOM(in.Text)
 	root, _, err := Tree(text)
 	guess := guessKind(in.Name, text, root)
+	if in.Fetched == nil {
+		if plain, findings := pastedDocument(in, guess, root, err); findings != nil {
+			in.Text, c.Findings, c.pasted = plain, findings, true
+			root, _, err = Tree(plain)
+			guess = guessKind(in.Name, plain, root)
+		}
+	}
 	c.Kind = cmp.Or(c.Kind, guess.Kind)
 	c.Tokens.Served = protocol.Tokens(string(in.Text))
 	if root != nil {
@@ -261,7 +269,7 @@ func NearJSON(kind document.Kind, text []byte) (standard []byte, fault string) {
 }
 
 func (c *checkedInput) addFindings(findings []protocol.Finding, err error) {
-	c.unread = err != nil
+	c.unread = err != nil || c.pasted
 	c.Findings = append(c.Findings, findings...)
 }
 
@@ -370,18 +378,39 @@ func unreadableFinding(in Input, guess Guess, syntax error) protocol.Finding {
 	return f
 }
 
-// curlyQuotes replaces the quotation marks of word processors.
-var curlyQuotes = strings.NewReplacer("“", `"`, "”", `"`, "„", `"`, "‟", `"`)
-
-// wrappedFinding returns the finding for a document of a known kind whose quotation marks are curly, or
-// that is the only element of an array.
-func wrappedFinding(in Input) (protocol.Finding, bool) {
-	straight := []byte(curlyQuotes.Replace(string(in.Text)))
-	if !bytes.Equal(straight, in.Text) && Tell("", straight).Kind != "" {
-		f := newFinding("DOC101", "the quotation marks are curly, as word processors write them, so this is neither JSON nor YAML", `write straight quotation marks ("), for example in an editor for plain text`)
-		f.Line, f.Column = protocol.Place(in.Text, bytes.IndexAny(in.Text, "“”„‟"))
-		return f, true
+// pastedDocument returns the document of a text without what a chat or a word processor added, with the
+// same lines and columns, and the findings about that. There are none if the text can be read as it is,
+// or is not of a known kind without it either.
+func pastedDocument(in Input, guess Guess, root *protocol.Node, err error) (plain []byte, findings []protocol.Finding) {
+	kind := cmp.Or(in.Kind, guess.Kind)
+	if format, known := document.FormatOf(kind); known && format.Syntax == document.PlainText || err == nil && !repair.MayBePasted(root) {
+		return nil, nil
 	}
+	plain, faults := repair.FindPasteFaults(in.Text)
+	if len(faults) == 0 || in.Kind == "" && Tell("", plain).Kind == "" {
+		return nil, nil
+	}
+	for _, fault := range faults {
+		f := newFinding(repair.CodePasted, fault.Message, fault.Help)
+		f.Line, f.Column = protocol.Place(in.Text, fault.Offset)
+		findings = append(findings, f)
+	}
+	return plain, findings
+}
+
+// KindOf returns the kind of a text, also of one that was pasted with more than the document; "" if it
+// has none.
+func KindOf(name string, text []byte) document.Kind {
+	root, _, err := Tree(text)
+	guess := guessKind(name, text, root)
+	if plain, findings := pastedDocument(Input{Name: name, Text: text}, guess, root, err); findings != nil {
+		return Tell(name, plain).Kind
+	}
+	return guess.Kind
+}
+
+// wrappedFinding returns the finding for a document of a known kind that is the only element of an array.
+func wrappedFinding(in Input) (protocol.Finding, bool) {
 	root, _, _ := Tree(in.Text)
 	if root != nil && root.Kind == protocol.Array && len(root.Items) == 1 && Tell("", protocol.WriteJSON(root.Items[0], "")).Kind != "" {
 		f := newFinding("DOC101", "the document is in an array", "remove the brackets around the object")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"gazetteer/document"
 	"gazetteer/fetch"
 	"gazetteer/lint"
+	"gazetteer/lint/repair"
 	"gazetteer/protocol"
 	"gazetteer/protocol/yaml"
 )
@@ -449,7 +451,6 @@ func TestTruncatedText(t *testing.T) {
 // Documents that a person would recognize are named, although no reader takes them.
 func TestNearlyDocuments(t *testing.T) {
 	for text, want := range map[string]string{
-		`{“aiendpoint”: “1.0”, “service”: {“name”: “Pots”}}`:   "DOC101 1:2 the quotation marks are curly",
 		`[{"aiendpoint": "1.0", "service": {"name": "Pots"}}]`: "DOC101 1:1 the document is in an array",
 		`{"info": {"name": "Pots"}, "item": []}`:               "DOC102 0:0 this is a document of another format: a Postman collection",
 		`{"asyncapi": "2.6.0", "info": {}}`:                    "DOC102 0:0 this is a document of another format: AsyncAPI",
@@ -460,6 +461,63 @@ func TestNearlyDocuments(t *testing.T) {
 		if got := fmt.Sprintf("%s %d:%d %s", f.Code, f.Line, f.Column, f.Message); !strings.HasPrefix(got, want) {
 			t.Errorf("%s: %s, want %s", text, got, want)
 		}
+	}
+}
+
+// TestPastedDocument checks that what a chat or a word processor adds to a document is named, that the rest is
+// checked at its place, and that the repair leaves the document alone.
+func TestPastedDocument(t *testing.T) {
+	const valid = `{"aiendpoint": "1.0", "service": {"name": "Pots \"n\" pans", "description": "Sells pots."}, "capabilities": [{"id": "a", "description": "Sells", "endpoint": "/a", "method": "get",}], "auth": {"type": "none"}}`
+	curly := regexp.MustCompile(`"((?:[^"\\]|\\")*)"`).ReplaceAllString(valid, "“$1”")
+	at := func(text, part string) int { return len([]rune(text[:strings.Index(text, part)])) + 1 }
+	column, curlyColumn := at(valid, `"get"`), at(curly, "“get”")
+	for name, c := range map[string]struct {
+		text, where string
+		codes       []string
+	}{
+		"fences":              {"Here it is:\n\n```json\n" + valid + "\n```\n\nServe it:\n```nginx\nlocation = /x { }\n```\n", fmt.Sprintf("4:%d", column), []string{"DOC104"}},
+		"another block first": {"```sh\nls\n```\n~~~\n" + valid + "\n~~~", fmt.Sprintf("5:%d", column), []string{"DOC104"}},
+		"no closing line":     {"```\n" + valid, fmt.Sprintf("2:%d", column), []string{"DOC104"}},
+		"no opening line":     {valid + "\n```\n", fmt.Sprintf("1:%d", column), []string{"DOC104"}},
+		"curly":               {curly, fmt.Sprintf("1:%d", curlyColumn), []string{"DOC104"}},
+		"German marks":        {strings.NewReplacer("“", "„", "”", "“").Replace(curly), fmt.Sprintf("1:%d", curlyColumn), []string{"DOC104"}},
+		"both":                {"```\n" + curly + "\n```", fmt.Sprintf("2:%d", curlyColumn), []string{"DOC104", "DOC104"}},
+	} {
+		var codes, places []string
+		r := lint.Check(lint.Input{Name: "pasted.txt", Text: []byte(c.text)}, lint.Options{})
+		for _, f := range r.Findings {
+			switch f.Code {
+			case "DOC104":
+				codes = append(codes, f.Code)
+			case "AI418":
+				places = append(places, fmt.Sprintf("%d:%d", f.Line, f.Column))
+			}
+		}
+		if !slices.Equal(codes, c.codes) || !slices.Equal(places, []string{c.where}) || r.Valid || r.Kind != document.AI {
+			t.Errorf("%s: %v, AI418 at %v, want %s, kind %s\n%v", name, codes, places, c.where, r.Kind, r.Findings)
+		}
+		fixed, repaired, err := repair.Fix(lint.KindOf("pasted.txt", []byte(c.text)), []byte(c.text))
+		if want := strings.NewReplacer(`"get",`, `"GET"`).Replace(valid); err != nil || strings.TrimSpace(string(fixed)) != want || len(repaired) != len(codes)+2 {
+			t.Errorf("%s: %d repairs to\n%s\nwant\n%s\n%v", name, len(repaired), fixed, want, err)
+		}
+	}
+	for name, text := range map[string]string{
+		"curly marks in a value": "agis: \"1.0\"\nservice: A “good” shop\ndescription: |\n  ```\n  {\n  ```\n",
+		"a straight JSON value":  strings.Replace(valid, "Sells pots.", "Sells “pots”", 1),
+		"another text":           "```\n{\"a\": 1}\n```",
+	} {
+		for _, f := range lint.Check(lint.Input{Name: "x", Text: []byte(text)}, lint.Options{}).Findings {
+			if f.Code == "DOC104" {
+				t.Errorf("%s: %+v", name, f)
+			}
+		}
+	}
+	yaml := lint.Check(lint.Input{Name: "x", Text: []byte("“agis”: “1.0”\n“service”: “Pots”\n")}, lint.Options{})
+	if yaml.Kind != document.AGIS || yaml.Findings[0].Code != "DOC104" || len(yaml.Findings) < 3 {
+		t.Errorf("YAML: %+v", yaml.Findings)
+	}
+	for _, hostile := range []string{strings.Repeat("```\n", 60000), strings.Repeat("“", 80000), "{" + strings.Repeat("“a\" ", 30000), strings.Repeat("agis ```\n~~~\n", 15000)} {
+		lint.Check(lint.Input{Name: "ai.json", Text: []byte(hostile)}, lint.Options{})
 	}
 }
 

@@ -159,7 +159,7 @@ func (p *Pages) validatePage(c *gin.Context) (frame.WebPage, error) {
 func repairText(s answer.ValidationRequest) (text []byte, repairs []string) {
 	kind := s.As
 	if kind == "" {
-		kind = lint.Tell(s.Name, s.Text).Kind
+		kind = lint.KindOf(s.Name, s.Text)
 	}
 	fixed, made, err := repair.Fix(kind, s.Text)
 	if err != nil && len(made) == 0 {

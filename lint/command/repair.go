@@ -27,7 +27,7 @@ func (v *validateRun) repairInputs(ctx context.Context, inputs []lint.Input) ([]
 		out[i] = in
 		kind := in.Kind
 		if kind == "" {
-			kind = lint.Tell(in.Name, in.Text).Kind
+			kind = lint.KindOf(in.Name, in.Text)
 		}
 		if kind == "" {
 			continue // the result reports it

@@ -34,6 +34,35 @@ func Fix(kind document.Kind, text []byte) (fixed []byte, repaired []Repair, err 
 	}
 	m := &repairer{format: format}
 	now := m.readText(text)
+	if format.Syntax != document.PlainText && (now.err != nil || MayBePasted(now.root)) {
+		if clean, pasted := m.removePaste(text); clean != nil {
+			if fixed, repaired, err := m.fix(clean); err == nil && m.readings <= maxReadings {
+				return fixed, append(pasted, repaired...), nil
+			}
+		}
+	}
+	return m.fix(now)
+}
+
+// removePaste reads a text without what was pasted with its document; nil if nothing was.
+func (m *repairer) removePaste(text []byte) (clean *reading, repairs []Repair) {
+	_, faults := FindPasteFaults(text)
+	var edits []protocol.Edit
+	for _, f := range faults {
+		finding := protocol.Finding{Code: CodePasted, Severity: protocol.Error, Message: f.Message, Help: f.Help, Section: "lint"}
+		finding.Line, finding.Column = protocol.Place(text, f.Offset)
+		repairs, edits = append(repairs, Repair{finding, f.Edits}), append(edits, f.Edits...)
+	}
+	fixed, err := protocol.ApplyEdits(text, edits)
+	if err != nil || len(faults) == 0 {
+		return nil, nil
+	}
+	return m.readText(fixed), repairs
+}
+
+// fix repairs a text that was read.
+func (m *repairer) fix(now *reading) (fixed []byte, repaired []Repair, err error) {
+	text := now.text
 	for {
 		better, repairs := m.repairOnce(now)
 		if m.readings > maxReadings {
