@@ -170,6 +170,18 @@ func (r *Registry) ReserveKey(ctx context.Context, multikey, airID string) (stor
 		Help: "give every agent its own key"}
 }
 
+// HoldsKey reports whether this registry knows that an agent holds a key.
+func (r *Registry) HoldsKey(ctx context.Context, multikey, airID string) (bool, error) {
+	record, err := r.store.Get(ctx, store.KeyKey(multikey))
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("look up key %s: %w", multikey, err)
+	}
+	return string(record.Value) == airID, nil
+}
+
 // CheckPolicy refuses an agent that the present policy does not admit, as [Change.Commit] does, for a
 // change that writes something before.
 func (c *Change) CheckPolicy(ctx context.Context) error {

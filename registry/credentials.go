@@ -26,6 +26,11 @@ const (
 	proofSecret    = "secret"    // the once-shown secret: shows nothing to others
 )
 
+// IsKeyProof reports whether a text says how an agent proved that it holds a key.
+func IsKeyProof(text string) bool {
+	return text == ProofSignature || text == ProofChallenge || text == ProofStatement
+}
+
 // A WriteProof says what proved a write. Each has a separate limit, so that a thief of a secret
 // cannot keep the owner from signing, and a thief of a key cannot keep the owner from replacing it.
 type WriteProof string

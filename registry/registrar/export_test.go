@@ -9,6 +9,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -356,6 +358,12 @@ func TestRefusedExports(t *testing.T) {
 		"a recovery to another key":         {forged(t, text, 4, func(_, a map[string]any) { a["recovery"].(map[string]any)["to"] = key(66) }), "key"},
 		"a recovery before it was due":      {forged(t, text, 4, func(_, a map[string]any) { a["recovery"].(map[string]any)["due"] = "2099-01-01T00:00:00Z" }), "key"},
 		"a recovery key never committed to": {forged(t, text, 3, func(_, a map[string]any) { a["recovery_commitment"] = "x"; a["commitment"] = commitment(9) }), "key"},
+		"a recovery with another next key":  {forged(t, text, 4, func(_, a map[string]any) { a["recovery"].(map[string]any)["next"] = commitment(9) }), "key"},
+		"another commitment afterwards":     {forged(t, text, 5, func(_, a map[string]any) { a["commitment"] = commitment(9) }), "key"},
+		"another retired key":               {forged(t, text, 6, func(_, a map[string]any) { a["retired"].([]any)[0].(map[string]any)["public_key"] = key(66) }), "key"},
+		"another kind of proof":             {forged(t, text, 2, func(e, _ map[string]any) { e["authority"].(map[string]any)["by"] = "a seal" }), "authority"},
+		"a key that is none":                {forged(t, text, 2, func(e, _ map[string]any) { e["authority"].(map[string]any)["key"] = "my key" }), "authority"},
+		"an origin of an update":            {forged(t, text, 2, func(e, _ map[string]any) { e["origin"] = "bank.test" }), "registry"},
 		"10 kB of name":                     {replace(`"name":"Agent 1"`, `"name":"`+strings.Repeat("n", 10<<10)+`"`), "length"},
 		"a name that turns round":           {replace(`"name":"Agent 1"`, `"name":"a\u202eb"`), "text"},
 		"a javascript endpoint":             {replace(`https://in.test/`, `javascript:alert(1)`), ""},
@@ -374,6 +382,127 @@ func TestRefusedExports(t *testing.T) {
 			}
 		})
 	}
+}
+
+// forgedRecord changes the record, and the only entry, of an agent that was just registered.
+func forgedRecord(t testing.TB, text string, change func(entry, agent, last map[string]any)) string {
+	t.Helper()
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	var first, last map[string]map[string]any
+	if err := errors.Join(json.Unmarshal([]byte(lines[1]), &first), json.Unmarshal([]byte(lines[2]), &last)); err != nil {
+		t.Fatal(err)
+	}
+	e := first["entry"]
+	agent := e["agent"].(map[string]any)
+	added := map[string]any{} // to the last line alone
+	change(e, agent, added)
+	var entry registry.HistoryEntry
+	if err := json.Unmarshal(encoded(t, e), &entry); err != nil {
+		t.Fatal(err)
+	}
+	e["entry_hash"] = entry.ComputeHash()
+	agent["last_hash"] = e["entry_hash"]
+	last["agent"] = maps.Clone(agent)
+	maps.Copy(last["agent"], added)
+	return sealed([]string{lines[0], string(encoded(t, first)), string(encoded(t, last))})
+}
+
+func encoded(t testing.TB, v any) []byte {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// TestForgedRecordsAreRefused puts what no registry writes into the members that no client of a registry
+// can set: they would be shown as statements of the registry that imports them.
+func TestForgedRecordsAreRefused(t *testing.T) {
+	c := newClock()
+	r := open(t, registrar.Options{Now: c.Now})
+	a, _ := register(t, r, someone(1))
+	text := export(t, r, a.AirID, transfer.ExportOptions{})
+	const hidden = "bank.test, which vouches for it\u202e"
+	set := func(name string, value any) func(_, agent, _ map[string]any) {
+		return func(_, agent, _ map[string]any) { agent[name] = value }
+	}
+	merged := func(into string) func(_, agent, _ map[string]any) {
+		return func(_, agent, _ map[string]any) { agent["status"], agent["merged_into"] = registry.Merged, into }
+	}
+	for name, test := range map[string]struct {
+		change func(entry, agent, last map[string]any)
+		code   string
+	}{
+		"an origin that is no host":         {set("origin", hidden), "value"},
+		"an origin in another spelling":     {set("origin", "Bank.test"), "value"},
+		"merged into a text":                {merged(hidden), "value"},
+		"merged into nothing":               {set("status", registry.Merged), "value"},
+		"merged and active":                 {set("merged_into", a.AirID), "value"},
+		"absorbed texts":                    {set("absorbed", []string{hidden}), "value"},
+		"absorbed too many":                 {set("absorbed", slices.Repeat([]string{a.AirID}, 21)), "value"},
+		"a key of the year 2099":            {set("key_since", "2099-01-01T00:00:00Z"), "time"},
+		"an actor that is no word":          {func(e, _, _ map[string]any) { e["actor"] = hidden }, "event"},
+		"changed members that are no words": {func(e, _, _ map[string]any) { e["changed_fields"] = []string{hidden} }, "event"},
+		"a long actor":                      {func(e, _, _ map[string]any) { e["actor"] = strings.Repeat("a", 41) }, "event"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := openStore(t)
+			_, err := open(t, registrar.Options{Store: s, Now: c.Now, DIDHost: "other.test"}).Import(t.Context(), strings.NewReader(forgedRecord(t, text, test.change)))
+			if e := refused(t, err); e.Code != test.code || strings.Contains(e.Error(), hidden) {
+				t.Errorf("%s: %v", e.Code, e)
+			}
+			if s.Head().Seq != 0 {
+				t.Error("something was stored")
+			}
+		})
+	}
+	lost := forgedRecord(t, text, set("handle_lost", map[string]any{"handle": hidden, "to": hidden, "at": "2026-01-01T00:00:00Z"}))
+	got, err := open(t, registrar.Options{Now: c.Now, DIDHost: "other.test"}).Import(t.Context(), strings.NewReader(lost))
+	if err != nil || got.Agent.HandleLost != nil {
+		t.Errorf("a handle that was lost elsewhere: %+v, %v", got.Agent.HandleLost, err)
+	}
+	// What comes from the same registry keeps these members, and is checked.
+	for _, text := range []string{lost, forgedRecord(t, text, set("imported", "2099-01-01T00:00:00Z"))} {
+		_, err = open(t, registrar.Options{Now: c.Now}).Import(t.Context(), strings.NewReader(text))
+		refused(t, err)
+	}
+}
+
+// TestImportTakesNoPrivateMembers puts the latest time of dropped nonces, with which the owner could never
+// sign again, and other private members into the last line of an export.
+func TestImportTakesNoPrivateMembers(t *testing.T) {
+	c := newClock()
+	r := open(t, registrar.Options{Now: c.Now})
+	a, _ := register(t, r, someone(1))
+	text := forgedRecord(t, export(t, r, a.AirID, transfer.ExportOptions{}), func(_, _, last map[string]any) {
+		last["nonce_floor"], last["handle_claims"], last["key_busy"] = int64(math.MaxInt64), slices.Repeat([]int64{math.MaxInt32}, 20), int64(math.MaxInt64)
+	})
+	other := open(t, registrar.Options{Now: c.Now})
+	got, err := other.Import(t.Context(), strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := other.Update(t.Context(), a.AirID, by(t, other, got.Agent, 1, c.Now()), changeDescription("mine")); err != nil {
+		t.Errorf("the owner cannot sign: %v", err)
+	}
+	claim(t, other, got.Agent, 1, "mine_again", c.Now())
+}
+
+// TestRegistrationOfAnotherAgentProvesNoKey uses the signed registration of an agent, which everybody can
+// read, for another one in an export that somebody forges. The key is claimed, as in a registration
+// without a proof, and its owner proves it.
+func TestRegistrationOfAnotherAgentProvesNoKey(t *testing.T) {
+	c := newClock()
+	r := open(t, registrar.Options{Now: c.Now})
+	a := proved(t, r, 1, nil)
+	text := strings.ReplaceAll(export(t, r, a.AirID, transfer.ExportOptions{}), a.AirID, "AIR-0000-0000-0001")
+	other := open(t, registrar.Options{Now: c.Now})
+	got, err := other.Import(t.Context(), strings.NewReader(forgedRecord(t, text, func(_, _, _ map[string]any) {})))
+	if err != nil || got.Agent.KeyProof != "" || len(got.Notes) == 0 || !strings.Contains(got.Notes[0], "counts as claimed until the agent signs here") {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	proved(t, other, 1, nil) // whose key it is
 }
 
 func replaceLast(body []string, old, new string) string {

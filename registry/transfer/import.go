@@ -242,9 +242,9 @@ func (t *Transfer) storeImport(ctx context.Context, x *parsedExport) (ImportResu
 	if x.agent.Status == registry.Erased {
 		return result, &registry.Refusal{Kind: registry.ErrGone, Code: registry.Erased, Message: "the agent is erased", Help: "nothing is left of it to be imported"}
 	}
-	c := t.registry.NewChange(x.agent)
+	c := t.registry.NewChange(x.agent.PublicCopy())
 	a := &c.Agent
-	a.SecretHash, a.Nonces, a.SecretWritesUntil, a.KeyWritesUntil, a.Observed = x.secretHash, nil, 0, 0, nil
+	a.SecretHash, a.Observed = x.secretHash, nil
 	if x.head.Registry != t.registry.Host().Authority() {
 		a.Imported, a.Origin = now, cmp.Or(a.Origin, x.head.Registry)
 	}
@@ -254,14 +254,8 @@ func (t *Transfer) storeImport(ctx context.Context, x *parsedExport) (ImportResu
 	if err := t.checkImport(a, x.head.Registry, now); err != nil {
 		return result, errorAtLine(len(x.entries)+len(x.attested)+2, err)
 	}
-	if a.KeyProof != "" && !x.provedKeys[a.Multikey()] {
-		a.KeyProof = ""
-		note("the history has no proof that the agent holds its key: it counts as claimed")
-	}
-	for i := range a.Retired {
-		if k := &a.Retired[i]; !x.provedKeys[did.FormatMultikey(k.PublicKey)] {
-			k.Proof = ""
-		}
+	if err := t.keepProofs(ctx, a, x, note); err != nil {
+		return result, err
 	}
 	if len(a.SecretHash) == 0 && a.KeyProof == "" {
 		note("the import has neither a secret nor a proved key: the agent cannot be changed until it signs with its key")
@@ -294,14 +288,50 @@ func (t *Transfer) storeImport(ctx context.Context, x *parsedExport) (ImportResu
 	return result, nil
 }
 
+// keepProofs keeps the proofs of the keys that the history shows, or that this registry has seen
+// before it lost the agent.
+func (t *Transfer) keepProofs(ctx context.Context, a *registry.Agent, x *parsedExport, note func(string, ...any)) error {
+	keep := func(key []byte, proof *string) error {
+		if *proof == "" {
+			return nil
+		}
+		multikey := did.FormatMultikey(key)
+		held, err := t.registry.HoldsKey(ctx, multikey, a.AirID)
+		if err == nil && !held && !x.provedKeys[multikey] || !registry.IsKeyProof(*proof) {
+			*proof = ""
+		}
+		return err
+	}
+	claimed := a.KeyProof != ""
+	if err := keep(a.PublicKey, &a.KeyProof); err != nil {
+		return err
+	}
+	if claimed && a.KeyProof == "" {
+		note("the history has no proof that the agent holds its key: it counts as claimed until the agent signs here")
+	}
+	for i := range a.Retired {
+		if err := keep(a.Retired[i].PublicKey, &a.Retired[i].Proof); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // checkImport checks a record like a registration, because the source registry may have other
 // rules.
 func (t *Transfer) checkImport(a *registry.Agent, origin string, now time.Time) error {
 	if !slices.Contains([]string{registry.Active, registry.Suspended, registry.Deactivated, registry.Deleted, registry.Merged}, a.Status) {
 		return &registry.Error{Field: "status", Code: "value", Message: fmt.Sprintf("its status is %q", protocol.ClipBytes(a.Status, registry.MaxQuoted)), Help: "export the agent again"}
 	}
-	if a.Updated.After(now.Add(registry.MaxSignatureAhead)) || a.Created.After(a.Updated) || a.Created.IsZero() {
+	latest := now.Add(registry.MaxSignatureAhead)
+	if a.Updated.After(latest) || a.Created.After(a.Updated) || a.Created.IsZero() || a.KeySince.After(latest) || a.Imported.After(latest) {
 		return &registry.Error{Field: "updated", Code: "time", Message: "it was changed in the future, or before it was made", Help: "set the clocks of both machines"}
+	}
+	if origin != t.registry.Host().Authority() {
+		a.HandleLost = nil // there, not here
+	}
+	if err := checkNamed(a); err != nil {
+		return err
 	}
 	// The ids of its endpoints begin with its DID, which differs here.
 	if host, err := registry.ParseHost(origin); err == nil {
@@ -314,6 +344,33 @@ func (t *Transfer) checkImport(a *registry.Agent, origin string, now time.Time) 
 		}
 	}
 	return t.registry.CheckRecord(a)
+}
+
+// checkNamed checks the registry and the agents that a record names.
+func checkNamed(a *registry.Agent) error {
+	refuse := func(field string) error {
+		return &registry.Error{Field: field, Code: "value", Message: "its " + field + " is not what a registry writes there", Help: "export the agent again"}
+	}
+	if a.Origin != "" {
+		if host, err := registry.ParseHost(a.Origin); err != nil || host.Authority() != a.Origin {
+			return refuse("origin")
+		}
+	}
+	if (a.Status == registry.Merged) != (a.MergedInto != "") || a.MergedInto != "" && did.CheckAirID(a.MergedInto) != nil {
+		return refuse("merged_into")
+	}
+	if len(a.Absorbed) > maxAbsorbed || slices.ContainsFunc(a.Absorbed, func(id string) bool { return did.CheckAirID(id) != nil }) {
+		return refuse("absorbed")
+	}
+	if slices.ContainsFunc(a.Retired, func(k registry.RetiredKey) bool { return !isWord(k.By) }) {
+		return refuse("retired")
+	}
+	if lost := a.HandleLost; lost != nil {
+		if folded, err := did.FoldHandle(lost.Handle); err != nil || folded != lost.Handle || did.CheckAirID(lost.To) != nil {
+			return refuse("handle_lost")
+		}
+	}
+	return nil
 }
 
 // keepKnownAttestations keeps the attestations that this registry has.

@@ -2,6 +2,7 @@ package transfer
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -35,7 +36,9 @@ func (x *parsedExport) verifyHistory() (signed int, err error) {
 			signed++
 		}
 		for _, key := range own {
-			x.provedKeys[key] = true
+			// The signature of a registration, which everybody can read, does not name the agent: an
+			// export of another agent could have it.
+			x.provedKeys[key] = x.provedKeys[key] || i > 0
 		}
 		before = e
 	}
@@ -85,12 +88,36 @@ func (x *parsedExport) checkEntry(before, e registry.HistoryEntry, n int) error 
 		return refuse("hash", "its hash does not match its content")
 	case e.At.Before(before.At):
 		return refuse("time", "it is older than the entry before")
+	case !isWord(e.Event) || !isWord(e.Actor) || slices.ContainsFunc(e.Fields, func(f string) bool { return !isWord(f) }):
+		return refuse("event", "its event, its actor or a changed member is no word")
+	case e.Authority != nil && !isAuthority(*e.Authority):
+		return refuse("authority", "what it rests on is neither a kind of proof nor a key")
+	case e.Origin != "" && e.Event != registry.EventImported:
+		return refuse("registry", "it names an origin, and is no import")
 	case e.Agent == nil || e.Agent.AirID != e.AirID || e.Agent.Entries != n || e.Agent.LastHash != e.Hash:
 		return refuse("record", "it lacks the record of the agent at that time")
 	case (n == 1) != (e.Event == registry.EventRegistered):
 		return refuse("event", "a history begins with the registration, and has one")
 	}
 	return nil
+}
+
+// isWord reports whether a text can be the name of an event, an actor or a member of a record.
+func isWord(text string) bool {
+	return text != "" && len(text) <= maxWord && strings.Trim(text, "abcdefghijklmnopqrstuvwxyz_-") == ""
+}
+
+// maxWord is the length of the longest name of an event, an actor or a member.
+const maxWord = 40
+
+// isAuthority reports whether what a change rests on has the form that a registry gives it.
+func isAuthority(a registry.Authority) bool {
+	if a.Key != "" {
+		if _, err := did.ParseMultikey(a.Key); err != nil {
+			return false
+		}
+	}
+	return isWord(a.By)
 }
 
 // verifyEntry verifies the signatures of an entry that was made in the registry of host, and that
@@ -157,6 +184,15 @@ func checkKeyChange(before registry.Agent, e registry.HistoryEntry, agentDID str
 	refuse := func(message string) error {
 		return &registry.Error{Code: "key", Message: message, Help: "the history was changed: export the agent again"}
 	}
+	if len(now.Retired) < len(before.Retired) || !slices.EqualFunc(before.Retired, now.Retired[:len(before.Retired)], sameKey) {
+		return refuse("it has other retired keys than the entry before")
+	}
+	if !keepsCommitment(before, e) {
+		return refuse("it has another commitment to a recovery key than the entry before, without a recovery")
+	}
+	if p, q := before.Recovery, now.Recovery; p != nil && q != nil && (!bytes.Equal(p.To, q.To) || p.Next != q.Next || !p.Due.Equal(q.Due)) {
+		return refuse("a recovery that is under way has changed")
+	}
 	if bytes.Equal(before.PublicKey, now.PublicKey) {
 		if len(before.Retired) != len(now.Retired) {
 			return refuse("it has other retired keys than the entry before")
@@ -178,11 +214,23 @@ func checkKeyChange(before registry.Agent, e registry.HistoryEntry, agentDID str
 	return refuse("the key is another, without the signatures of both keys")
 }
 
+// keepsCommitment reports whether an entry changes the commitment to a recovery key only as a registry
+// does: the first one is free, and a recovery that takes effect brings its own.
+func keepsCommitment(before registry.Agent, e registry.HistoryEntry) bool {
+	if e.Event == registry.EventRecovered && before.Recovery != nil {
+		return e.Agent.Commitment == before.Recovery.Next
+	}
+	return before.Commitment == "" || e.Agent.Commitment == before.Commitment
+}
+
+func sameKey(a, b registry.RetiredKey) bool { return bytes.Equal(a.PublicKey, b.PublicKey) }
+
 // checkRecoveryRequest checks that a recovery was signed by the key that the agent had committed
 // to.
 func checkRecoveryRequest(before registry.Agent, p registry.PendingRecovery, e registry.HistoryEntry, agentDID string, a *registry.Authority) error {
 	to := did.FormatMultikey(p.To)
-	if e.Event == registry.EventRecovery && a != nil && isStatementOfKeys(a.Signed, "recovery", agentDID, before.Multikey(), to) && a.Signatures[a.Key] != "" && a.Signatures[to] != "" {
+	if e.Event == registry.EventRecovery && a != nil && isStatementOfKeys(a.Signed, "recovery", agentDID, before.Multikey(), to) &&
+		strings.Contains(a.Signed, "\nnext recovery: "+cmp.Or(p.Next, "none")+"\n") && a.Signatures[a.Key] != "" && a.Signatures[to] != "" {
 		if key, err := did.ParseMultikey(a.Key); err == nil && registry.RecoveryCommitment(key) == before.Commitment {
 			return nil
 		}
