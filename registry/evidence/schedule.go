@@ -101,8 +101,8 @@ func (e *Collector) NextCheck(a registry.Agent) time.Time {
 // its owner waits for it.
 func nextProbe(d registry.Domain, recheck time.Duration, now time.Time) time.Time {
 	switch {
-	case d.Checked.IsZero():
-		return d.Requested
+	case d.Checked.IsZero(): // its request is checking it now, or the process ended meanwhile
+		return d.Requested.Add(cooldownPeriod)
 	case d.Checked.After(now): // by a clock that was ahead
 		return now
 	case d.Since.IsZero():

@@ -3,6 +3,8 @@ package registrar_test
 import (
 	"context"
 	"encoding/json"
+	"io"
+	"net/http"
 	"testing"
 	"time"
 
@@ -103,14 +105,52 @@ func TestProofsBesideEachOther(t *testing.T) {
 		t.Errorf("a stranger without a proof caused a check: %+v, %v", got.Domains, err)
 	}
 	prove(t, r, wall, second, 2, "example.com")
-	wall.Advance(2 * time.Minute)                             // an agent is rechecked at most once in a minute
-	prove(t, r, wall, proved(t, r, 4, nil), 4, "example.org") // its next check wakes the rechecks
-	awaitDomain(t, s, first.AirID, "with both records", func(d registry.Domain) bool {
+	isChecked := func() bool {
+		got, _, err := r.Agent(t.Context(), first.AirID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := got.Domains[0]
 		return d.Proved() && d.Failures == 0 && d.Checked.After(begin)
-	})
+	}
+	// An agent is rechecked at most once in a minute of this clock, and another proof wakes the rechecks.
+	for n := byte(4); !isChecked(); n++ {
+		if n == 34 {
+			t.Fatal("the first proof is not checked")
+		}
+		wall.Advance(2 * time.Minute)
+		prove(t, r, wall, proved(t, r, n, nil), n, "example.org")
+		for end := time.Now().Add(time.Second); !isChecked() && time.Now().Before(end); time.Sleep(time.Millisecond) {
+		}
+	}
 	awaitDomain(t, s, second.AirID, "with both records", registry.Domain.Proved)
 	stop()
 	if err := <-done; err != nil {
 		t.Error(err)
+	}
+}
+
+// TestNoCheckBesideTheRequest checks that a domain is not due while its owner's request checks it: it
+// would be asked twice.
+func TestNoCheckBesideTheRequest(t *testing.T) {
+	wall, p := newClock(), newPlace(t)
+	r := open(t, registrar.Options{Now: wall.Now, DNS: evidence.NewDNS(nameserver.New(t).Address), Web: p.https})
+	a := proved(t, r, 1, nil)
+	asked := make(chan time.Time, 10)
+	p.mu.Lock()
+	p.pages["example.com"+evidence.DomainFile] = func(w http.ResponseWriter, _ *http.Request) {
+		got, _, err := r.Agent(context.Background(), a.AirID)
+		if err != nil {
+			t.Error(err)
+		}
+		asked <- r.NextCheck(got)
+		io.WriteString(w, r.DomainRecord(a))
+	}
+	p.mu.Unlock()
+	if d, _ := prove(t, r, wall, a, 1, "example.com"); !d.Proved() || len(asked) != 1 {
+		t.Fatalf("asked %d times: %+v", len(asked), d)
+	}
+	if due := <-asked; !due.After(wall.Now()) {
+		t.Errorf("the domain is due at %s while it is checked at %s", due, wall.Now())
 	}
 }
