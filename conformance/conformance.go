@@ -256,7 +256,7 @@ func (in Input) judgeConformance() State {
 }
 
 // contradictions are the codes of findings about two documents of a host that disagree.
-var contradictions = []string{document.CodeDiffers, "WK111", "AI112"}
+var contradictions = []string{document.CodeDiffers, document.CodeContradicts, "WK111", "AI112"}
 
 // Contradicts reports whether findings of this code mean that two documents of a host disagree.
 func Contradicts(code string) bool { return slices.Contains(contradictions, code) }

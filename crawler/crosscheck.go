@@ -10,10 +10,13 @@ import (
 	"gazetteer/store"
 )
 
-// crossCheck compares the AGIS summary with the full document if this visit requested one of them
-// and they may differ now. Differences are stored with the summary, or with its fetch if that was
-// refused.
+// crossCheck compares the documents of a host if this visit requested one of them and they may differ now:
+// the AI Discovery document with the AGIS document, and the AGIS summary with it. Differences are stored
+// with the first of each pair, or with the fetch of the summary if that was refused.
 func (s *session) crossCheck(ctx context.Context) error {
+	if err := s.compareOperations(ctx); err != nil {
+		return err
+	}
 	v := s.visit
 	summary, full := v.docs[document.AGISSummary], v.docs[document.AGIS]
 	read := s.bodies[document.AGISSummary] != nil || s.bodies[document.AGIS] != nil
@@ -40,6 +43,33 @@ func (s *session) crossCheck(ctx context.Context) error {
 	}
 	s.compareWithFull(summary, one, other)
 	s.inheritProtocols(full, one, other)
+	return nil
+}
+
+// compareOperations adds findings to the AI Discovery document where it contradicts the AGIS document, and
+// removes those of an earlier comparison.
+func (s *session) compareOperations(ctx context.Context) error {
+	v := s.visit
+	ai, agis := v.docs[document.AI], v.docs[document.AGIS]
+	if ai == nil || !v.put[document.AI] && !v.put[document.AGIS] && !v.drop[document.AGIS] {
+		return nil
+	}
+	checked := *ai
+	checked.Findings = slices.DeleteFunc(slices.Clone(ai.Findings), func(f protocol.Finding) bool { return f.Code == document.CodeContradicts })
+	if agis != nil {
+		found := document.Contradictions(ai, agis, nil)
+		if len(found) > 0 {
+			text, err := s.bytesOf(ctx, ai)
+			if err != nil {
+				return err
+			}
+			found = document.Contradictions(ai, agis, text)
+		}
+		checked.Findings = append(checked.Findings, found...)
+	}
+	if !slices.Equal(checked.Findings, ai.Findings) {
+		s.setCurrent(document.AI, &checked)
+	}
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"gazetteer/conformance"
 	"gazetteer/document"
 	"gazetteer/fetch"
 )
@@ -103,6 +104,57 @@ func TestDocumentGetsProtocolsOfSummary(t *testing.T) {
 		s.set(summaryPath, summary(""))
 		later()
 		want("when it says nothing any more")
+	})
+}
+
+// TestDocumentsContradict checks that a contradiction between the two documents of a host makes it
+// inconsistent as long as it lasts, whichever of the two is read again.
+func TestDocumentsContradict(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		full := func(tier string) page {
+			text := strings.Replace(agisYAML, "impact: reversible", "impact_tier: "+tier, 1)
+			if !strings.Contains(text, tier) {
+				t.Fatalf("no %s in %s", tier, text)
+			}
+			return page{body: text, header: map[string]string{"Content-Type": "application/agis+yaml", "Cache-Control": "max-age=86400"}}
+		}
+		ai := func(method string) http.Handler {
+			return json200(`{"aiendpoint":"1.0","service":{"name":"Acme","description":"Tables."},"auth":{"type":"none"},"capabilities":[{"id":"book","description":"Books","endpoint":"/api/reservation","method":"` + method + `"}]}`)
+		}
+		s := w.site("a.test", map[string]http.Handler{"/.well-known/ai": ai("GET"), summaryPath: json200(`{"agis":"1.0","service":"Acme","agtp":"agtp://a.test","agis_document":"https://a.test/full.agis","methods":["BOOK"]}`), "/full.agis": full("irreversible")})
+		w.run()
+		w.visit("a.test")
+		want := func(when string, contradicts bool) {
+			t.Helper()
+			d, track := w.stored("a.test", document.AI), w.host("a.test").Track
+			if d == nil || track == nil {
+				t.Fatalf("%s: no document", when)
+			}
+			verdict := conformance.Yes
+			if contradicts {
+				verdict = conformance.No
+			}
+			if got := slices.Contains(codesOf(d.Findings), document.CodeContradicts); got != contradicts || track.Standing.Consistent != verdict {
+				t.Errorf("%s: findings %q, consistent %s", when, codesOf(d.Findings), track.Standing.Consistent)
+			}
+		}
+		later := func() { // two visits: the documents may be due at different times
+			time.Sleep(54 * time.Hour)
+			synctest.Wait()
+		}
+		want("at first", true)
+		later()
+		want("when both are as before", true)
+		s.set("/full.agis", full("reversible"))
+		later()
+		want("when the AGIS document is corrected", false)
+		s.set("/full.agis", full("irreversible"))
+		later()
+		want("when it is as before", true)
+		s.set("/.well-known/ai", ai("POST"))
+		later()
+		want("when the AI Discovery document is corrected", false)
 	})
 }
 

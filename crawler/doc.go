@@ -13,7 +13,7 @@
 //	session.go	   the requests of a session, in order
 //	settle.go	    what an answer means
 //	read.go	      documents that were read, kept, or are no longer current
-//	crosscheck.go	whether the summary and the full document agree
+//	crosscheck.go	whether the documents of a host agree
 //	result.go	    the record and the result at the end of a visit
 //	host.go	      the record of a host
 //	canary.go	    whether the host tells paths apart

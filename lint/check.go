@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -139,6 +140,7 @@ func CheckAll(inputs []Input, o Options) []Result {
 		checks[i] = checkInput(in, o)
 	}
 	compareSummaries(checks)
+	compareOperations(inputs, checks)
 	results := make([]Result, len(checks))
 	for i, c := range checks {
 		results[i] = c.buildResult(o)
@@ -319,6 +321,37 @@ func compareSummaries(checks []*checkedInput) {
 			}
 		}
 	}
+}
+
+// compareOperations compares each AI Discovery document with the AGIS document of its host, or of its
+// folder. Contradictions are findings of the first.
+func compareOperations(inputs []Input, checks []*checkedInput) {
+	for i, ai := range checks {
+		if ai.Kind != document.AI || ai.unread {
+			continue
+		}
+		for j, agis := range checks {
+			if agis.Kind != document.AGIS || agis.unread || placeOf(inputs[i]) != placeOf(inputs[j]) {
+				continue
+			}
+			one, err := document.Read(document.Input{Kind: document.AI, Host: hostOf(ai.url), Bytes: inputs[i].Text})
+			other, otherErr := document.Read(document.Input{Kind: document.AGIS, Host: hostOf(agis.url), Bytes: inputs[j].Text})
+			if err == nil && otherErr == nil {
+				ai.Findings = append(ai.Findings, document.Contradictions(one, other, inputs[i].Text)...)
+			}
+		}
+	}
+}
+
+// placeOf returns the host that publishes a text, or the folder of its file.
+func placeOf(in Input) string {
+	if in.Fetched != nil {
+		return hostOf(in.Fetched.URL)
+	}
+	if host := hostOf(in.URL); host != "" {
+		return host
+	}
+	return filepath.ToSlash(filepath.Dir(in.Name)) + "/"
 }
 
 // sameService reports whether a document is the full one of a summary: it is at the address in the

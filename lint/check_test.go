@@ -148,6 +148,43 @@ func TestFetched(t *testing.T) {
 	}
 }
 
+// TestOperationsAgree compares the effects of operations that two documents of a folder or host describe.
+func TestOperationsAgree(t *testing.T) {
+	ai := func(id, path, method, sentence string) string {
+		return fmt.Sprintf(`{"aiendpoint":"1.0","service":{"name":"Pool","description":"Rents lanes."},"capabilities":[
+{"id":"list_lanes","description":"Lists the lanes","endpoint":"/lanes","method":"GET"},
+{"id":%q,"description":%q,"endpoint":%q,"method":%q}],"auth":{"type":"none"}}`, id, sentence, path, method)
+	}
+	agis := func(verb, tier string) string {
+		return fmt.Sprintf("agis: '1.0'\nservice: Pool\nagtp: agtp://pool.test\nendpoints:\n  - {method: %s, path: '/lanes/{lane}', semantic: {intent: Gives the lane back at once, impact_tier: %s}}\n  - {method: LIST, path: /lanes, semantic: {impact_tier: informational}}\nvocabulary: {declared_verbs: [LIST, %s]}\n", verb, tier, verb)
+	}
+	for name, c := range map[string]struct {
+		ai, agis, folder string
+		want             string
+	}{
+		"GET and irreversible":       {ai("drop", "/api/v1/lanes/{id}", "GET", "Drops it"), agis("REMOVE", "irreversible"), "a", "DOC105 /capabilities/1 3:1 \"drop\" is called with GET"},
+		"DELETE and informational":   {ai("drop", "/lanes/:id", "DELETE", "Drops it"), agis("SHOW", "informational"), "a", "DOC105 /capabilities/1 3:1 \"drop\" is called with DELETE"},
+		"the same sentence":          {ai("drop", "/elsewhere", "GET", "Gives the lane back at once."), agis("REMOVE", "irreversible"), "a", "DOC105"},
+		"the same effect":            {ai("drop", "/lanes/{id}", "DELETE", "Drops it"), agis("REMOVE", "irreversible"), "a", ""},
+		"created with GET":           {ai("make", "/lanes/{id}", "GET", "Draws it"), agis("GENERATE", "reversible"), "a", ""},
+		"another path":               {ai("drop", "/rooms/{id}", "GET", "Drops it"), agis("REMOVE", "irreversible"), "a", ""},
+		"two operations of one path": {ai("drop", "/lanes", "GET", "Drops it"), agis("REMOVE", "irreversible"), "a", ""},
+		"another folder":             {ai("drop", "/lanes/{id}", "GET", "Drops it"), agis("REMOVE", "irreversible"), "b", ""},
+	} {
+		got := ""
+		for _, r := range lint.CheckAll([]lint.Input{{Name: "a/ai.json", Text: []byte(c.ai)}, {Name: c.folder + "/agis.yaml", Text: []byte(c.agis)}}, lint.Options{}) {
+			for _, f := range r.Findings {
+				if f.Code == document.CodeContradicts {
+					got += fmt.Sprintf("%s %s %d:%d %s", f.Code, f.Pointer, f.Line, f.Column, f.Message)
+				}
+			}
+		}
+		if !strings.HasPrefix(got, c.want) || c.want == "" && got != "" {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
 // A summary is compared with the full document of its service, and no other.
 func TestSummaryAgainstDocument(t *testing.T) {
 	const full = "agis: '1.0'\nservice: Tables\nagtp: agtp://tables.test\nendpoints:\n  - {method: BOOK, path: /reservation}\nvocabulary: {declared_verbs: [BOOK]}\n"

@@ -4,8 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"net/http"
-	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -151,40 +149,13 @@ func identifyingWords(intent string) string {
 	return strings.Join(words, " ")
 }
 
-// servedBelow matches the parts of an HTTP path that are not part of the noun: where an API is served,
-// and its version.
-var servedBelow = regexp.MustCompile(`^(api|rest|v[0-9]+(\.[0-9]+)*)$`)
-
-// calledPath returns the path that a call of o names, with all placeholders alike and without what
-// differs between the formats, behind the kind of the call; "" if it names none.
+// calledPath returns the path that a call of o names, behind the kind of the call; "" if it names none.
 func calledPath(o *document.Operation, class effect.Class) string {
-	path := o.Path
-	if path == "" { // no AGIS endpoint
-		address, err := url.Parse(o.Call.URL)
-		if err != nil {
-			return ""
-		}
-		path = address.Path
-	}
-	var parts []string
-	for part := range strings.SplitSeq(strings.ToLower(path), "/") {
-		placeholder := strings.HasPrefix(part, "{") || strings.HasPrefix(part, ":")
-		switch {
-		case part == "", servedBelow.MatchString(part):
-		case placeholder && len(parts) == 0: // such as the user of all paths of a service
-		case placeholder:
-			parts = append(parts, "{}")
-		default:
-			parts = append(parts, part)
-		}
-	}
-	if last := len(parts) - 1; last > 0 && o.Path == "" && parts[last] == strings.ToLower(o.Verb) {
-		parts = parts[:last] // POST /appointments/{id}/book is BOOK /appointments/{id}
-	}
-	if len(parts) == 0 {
+	path := o.NounPath()
+	if path == "" {
 		return ""
 	}
-	return callKind(o, class) + " " + strings.Join(parts, "/")
+	return callKind(o, class) + " " + path
 }
 
 // callKind returns whether a call reads, ends something or does neither: in AGIS by its declared effect and

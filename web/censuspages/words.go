@@ -31,7 +31,7 @@ var stateClauses = map[string]string{
 	"reachable":   "can be reached",
 	"well-formed": "have documents that can be read",
 	"conformant":  "conform to their drafts",
-	"consistent":  "have documents that agree with one another",
+	"consistent":  "have documents without contradictions",
 	"answers":     "answer today",
 }
 
