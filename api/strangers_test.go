@@ -187,6 +187,25 @@ func TestOwnersClaimTheirName(t *testing.T) {
 	if r := h.get("/api/v1/agents/"+squatter.AirID, 200); strings.Contains(string(r.body), "handle_lost") {
 		t.Errorf("after a claim of another handle: %s", r.body)
 	}
+
+	// The domain was sold while the agent that has its handle was suspended, so that nobody checks its proof.
+	buyer := registerProved(t, h, 3, "")
+	if _, err := h.answers.Registry.Suspend(t.Context(), rightful.AirID, "spam"); err != nil {
+		t.Fatal(err)
+	}
+	if r := claim(buyer); r.StatusCode != http.StatusConflict {
+		t.Errorf("a stranger takes the handle of a suspended agent: %s %s", r.Status, r.body)
+	}
+	records["_gazetteer.brand.example"] = []string{"gazetteer-agent=" + buyer.CreatorDID + "; key=" + encodeMultikey(buyer.key)}
+	if r := buyer.send("POST", "/domains", `{"domain": "brand.example"}`); r.StatusCode != http.StatusOK {
+		t.Fatalf("%s %s", r.Status, r.body)
+	}
+	if r := claim(buyer); r.StatusCode != http.StatusOK {
+		t.Errorf("the buyer of the domain: %s %s", r.Status, r.body)
+	}
+	if r := h.get("/api/v1/agents/by-username/brand_example", 200); !strings.Contains(string(r.body), buyer.AirID) {
+		t.Errorf("%s", r.body)
+	}
 }
 
 // TestNamesThatReadLikeIdentifiers checks that no agent has a name that reads like the identifier of

@@ -174,7 +174,8 @@ type LostHandle struct {
 }
 
 // takeOwnName lets the agent take the handle of the name of a domain that it has proved from an agent
-// that has not: in the same write that agent loses it.
+// that has not: in the same write that agent loses it. The proofs of an agent that is suspended are not
+// checked any more, so they keep nothing.
 func (c *Change) takeOwnName(ctx context.Context) error {
 	handle := c.Agent.Handle
 	if handle == "" || handle == c.old.Handle || !c.Agent.ownsName(handle) {
@@ -188,7 +189,7 @@ func (c *Change) takeOwnName(ctx context.Context) error {
 	if errors.Is(err, ErrNoAgent) {
 		return nil
 	}
-	if err != nil || holder.Agent.Handle != handle && h.until.IsZero() || holder.Agent.ownsName(handle) {
+	if err != nil || holder.Agent.Handle != handle && h.until.IsZero() || holder.Agent.Status == Active && holder.Agent.ownsName(handle) {
 		if err == nil {
 			delete(c.others, h.airID) // it keeps the handle
 		}
