@@ -93,7 +93,7 @@ const maxExport = 1 << 30
 func copyExport(to io.Writer, from io.Reader) (int64, error) {
 	n, err := io.Copy(to, io.LimitReader(from, maxExport))
 	if err != nil {
-		return n, exit.Networkf("the export was cut off: %v", err)
+		return n, exit.Networkf("the export is not complete: %s", describeNetworkError(err))
 	}
 	if rest, _ := from.Read(make([]byte, 1)); rest > 0 {
 		return n, exit.Networkf("the export has more than %d bytes", maxExport)
@@ -107,7 +107,7 @@ func (a *App) FetchExport(ctx context.Context, server *Client, path string, by *
 	if err != nil {
 		return err
 	}
-	response, err := server.Send(request)
+	response, err := server.SendFor(request, "application/x-ndjson")
 	if err != nil {
 		return err
 	}

@@ -411,9 +411,9 @@ func (c *Client) sendAndDecode(request *http.Request, v any, also ...int) (raw [
 	return c.DecodeAnswer(response, v)
 }
 
-// PostForLines posts body and calls each for every line of the answer when it arrives. each must not keep
-// the line.
-func (c *Client) PostForLines(ctx context.Context, path string, body any, each func(line []byte) error) error {
+// PostForLines posts body and calls each for every line of the answer when it arrives, decoded and unchanged.
+// each must not keep the text.
+func PostForLines[T any](ctx context.Context, c *Client, path string, body any, each func(line T, text []byte) error) error {
 	request, err := c.newJSONRequest(ctx, http.MethodPost, path, body, nil)
 	if err != nil {
 		return err
@@ -424,21 +424,30 @@ func (c *Client) PostForLines(ctx context.Context, path string, body any, each f
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return refusalError(response, nil)
+		return c.describeRefusal(response, nil, refusal{})
 	}
 	lines := bufio.NewScanner(response.Body)
 	lines.Buffer(nil, maxAnswerLine)
+	first := true
 	for lines.Scan() {
-		line := bytes.TrimSpace(lines.Bytes())
-		if len(line) == 0 {
+		text := bytes.TrimSpace(lines.Bytes())
+		if len(text) == 0 {
 			continue
 		}
-		if !json.Valid(line) {
+		if !first && !json.Valid(text) {
 			return endOfLines(ctx, io.ErrUnexpectedEOF)
 		}
-		if err := each(line); err != nil {
+		first = false
+		var line T
+		if err := c.Decode(text, &line); err != nil {
 			return err
 		}
+		if err := each(line, text); err != nil {
+			return err
+		}
+	}
+	if first && lines.Err() == nil && ctx.Err() == nil {
+		return c.strangeError(DescribeBody(nil))
 	}
 	return endOfLines(ctx, lines.Err())
 }
@@ -448,13 +457,15 @@ func endOfLines(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case errors.Is(err, bufio.ErrTooLong):
+		return exit.Networkf("the answer of the server has a line of more than %d MiB", maxAnswerLine>>20)
 	case err != nil:
-		return exit.Networkf("the server stopped answering: %w", err)
+		return exit.Networkf("the answer of the server is not complete: %s", describeNetworkError(err))
 	}
 	return nil
 }
 
-// maxAnswerLine is the number of bytes of a line of [Client.PostForLines].
+// maxAnswerLine is the number of bytes of a line of [PostForLines].
 const maxAnswerLine = 4 << 20
 
 // Send sends a request and returns an answer that accepts it: for GET, 200 alone has what was asked for.
@@ -469,11 +480,31 @@ func (c *Client) Send(request *http.Request, also ...int) (*http.Response, error
 	if status == http.StatusOK || status/100 == 2 && request.Method != http.MethodGet || slices.Contains(also, status) {
 		return response, nil
 	}
-	raw, _ := c.ReadAnswer(response)
+	raw, readErr := c.ReadAnswer(response)
 	if err := request.Context().Err(); err != nil {
 		return nil, err
 	}
-	return nil, refusalError(response, raw)
+	if readErr != nil {
+		return nil, c.describeRefusal(response, nil, refusal{})
+	}
+	return nil, c.RefusalError(response, raw)
+}
+
+// SendFor is Send for an answer of a media type, such as text/event-stream. An answer of another one becomes
+// an error.
+func (c *Client) SendFor(request *http.Request, mediaType string) (*http.Response, error) {
+	response, err := c.Send(request)
+	if err != nil {
+		return nil, err
+	}
+	if strings.HasPrefix(response.Header.Get("Content-Type"), mediaType) {
+		return response, nil
+	}
+	raw, err := c.ReadAnswer(response)
+	if err != nil {
+		return nil, err
+	}
+	return nil, c.strangeError(DescribeBody(raw))
 }
 
 // UnlimitedByDefault returns a client that waits for an answer without limit, for work that takes long
@@ -602,7 +633,7 @@ func (c *Client) ReadAnswer(response *http.Response) ([]byte, error) {
 	case err != nil && watched && errors.Is(context.Cause(body.ctx), errSlow):
 		return raw, exit.Networkf("%s has not sent all of its answer in %s, %d times --timeout", c.place(), answerTimes*c.silence, answerTimes)
 	case err != nil:
-		return raw, exit.Networkf("read the answer of %s: %w", c.place(), err)
+		return raw, exit.Networkf("the answer of %s was not read: %s", c.place(), describeNetworkError(err))
 	}
 	return raw, nil
 }
@@ -612,8 +643,14 @@ func (c *Client) DecodeAnswer(response *http.Response, v any) (raw []byte, err e
 	if raw, err = c.ReadAnswer(response); err != nil {
 		return nil, err
 	}
-	if err := json.Unmarshal(raw, v); err != nil {
-		return nil, exit.Networkf("%s did not answer as Gazetteer would: %v", c.place(), err)
+	if response.StatusCode/100 != 2 {
+		if err := json.Unmarshal(raw, v); err != nil {
+			return nil, c.RefusalError(response, raw)
+		}
+		return raw, nil
+	}
+	if err := c.Decode(raw, v); err != nil {
+		return nil, err
 	}
 	return raw, nil
 }

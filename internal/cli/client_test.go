@@ -252,9 +252,10 @@ func TestEndlessLinesAndExports(t *testing.T) {
 	}))
 	defer far.Close()
 	c := &Client{HTTP: far.Client(), Base: far.URL}
-	for path, want := range map[string]string{"/whole": "", "/cut": "the server stopped answering: unexpected EOF", "/endless": "token too long"} {
+	type line struct{ N int }
+	for path, want := range map[string]string{"/whole": "", "/cut": "the answer of the server is not complete: it was cut off", "/endless": "has a line of more than 4 MiB"} {
 		n := 0
-		err := c.PostForLines(t.Context(), path, struct{}{}, func([]byte) error { n++; return nil })
+		err := PostForLines(t.Context(), c, path, struct{}{}, func(line, []byte) error { n++; return nil })
 		if n != 2 || (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %d lines, %v, want %q", path, n, err, want)
 		}
@@ -286,7 +287,7 @@ func TestRefusalsThatAreCutOff(t *testing.T) {
 	for path, want := range map[string]int{"/403": exit.Usage, "/410": exit.NotFound, "/500": exit.Network, "/202": exit.Network} {
 		_, text := c.GetText(t.Context(), path)
 		for name, err := range map[string]error{
-			"text": text, "lines": c.PostForLines(t.Context(), path, struct{}{}, func([]byte) error { return nil }),
+			"text": text, "lines": PostForLines(t.Context(), c, path, struct{}{}, func(struct{}, []byte) error { return nil }),
 		} {
 			refused, ok := errors.AsType[*exit.Error](err)
 			if !ok || refused.Code != want || !strings.Contains(err.Error(), "the server answered "+path[1:]) {

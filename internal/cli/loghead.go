@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -139,9 +140,9 @@ func (a *App) compareLog(ctx context.Context, c *Client) (*LogHead, error) {
 	}
 	signed, err := c.GetText(ctx, "/log/checkpoint")
 	switch {
-	case err != nil && before != nil && IsRefusedWithStatus(err, http.StatusNotFound):
+	case before != nil && IsRefusedWithStatus(err, http.StatusNotFound):
 		return nil, exit.NotFoundf("%s shows no log any more; the last tree that it has shown has %s", log, Plural(int(before.tree.N), "leaf"))
-	case IsRefusedWithStatus(err, http.StatusNotFound), IsRefusedWithStatus(err, http.StatusServiceUnavailable):
+	case before == nil && isMissing(err), IsRefusedWithStatus(err, http.StatusServiceUnavailable):
 		if before != nil {
 			fmt.Fprintf(a.Err, "%s shows no signed tree at the moment, so it was not compared with the one that it has shown before.\n", log)
 		}
@@ -149,7 +150,7 @@ func (a *App) compareLog(ctx context.Context, c *Client) (*LogHead, error) {
 	case err != nil:
 		return nil, err
 	}
-	if before != nil {
+	if before != nil && IsSigned(signed) {
 		if _, err := checkpoint.Parse(signed, before.verifier); err == nil || !IsLoopbackURL(c.Base) {
 			if err := a.advanceHead(ctx, c, before, signed, nil); err != nil {
 				return before, err
@@ -158,6 +159,9 @@ func (a *App) compareLog(ctx context.Context, c *Client) (*LogHead, error) {
 		}
 		// On the local machine each trial begins a new log.
 		fmt.Fprintf(a.Err, "%s is signed with another key than before: another log was begun there.\n", log)
+	}
+	if !IsSigned(signed) {
+		return nil, c.strangeError(DescribeBody(signed))
 	}
 	key, err := c.GetText(ctx, "/log/key")
 	if err != nil {
@@ -176,10 +180,22 @@ func (a *App) compareLog(ctx context.Context, c *Client) (*LogHead, error) {
 	return h, h.saveFile()
 }
 
-// isRefusal reports whether a server answered, but not with what was requested.
+// isRefusal reports whether a server answered, but not with what was requested. Where another program
+// answers there is nothing to ask for.
 func isRefusal(err error) bool {
-	_, refused := errors.AsType[*RefusedError](err)
-	return refused
+	refused, ok := errors.AsType[*RefusedError](err)
+	return ok && (!refused.Stranger || refused.Status >= 500)
+}
+
+// IsSigned reports whether a text has the form of a signed one, whoever signed it. The page of a login that
+// a network shows in place of a log has not, and is no contradiction of that log.
+func IsSigned(text []byte) bool { return bytes.Contains(text, []byte("\n\n\u2014 ")) }
+
+// isMissing reports whether a server answered that it has nothing at an address, as a registry without a
+// log does in its own words.
+func isMissing(err error) bool {
+	refused, ok := errors.AsType[*RefusedError](err)
+	return ok && refused.Status == http.StatusNotFound
 }
 
 // advanceHead compares a newer checkpoint with a head, and replaces the head. It requests the proof

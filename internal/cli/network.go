@@ -5,12 +5,14 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 )
@@ -99,6 +101,13 @@ func describeListenError(e *net.OpError) string {
 	return ""
 }
 
+// notHTTP matches the texts of package http, which have no type, for an answer that is not one of HTTP.
+var notHTTP = regexp.MustCompile(`malformed (?:HTTP|MIME)|transport connection broken|readLoopPeekFailLocked`)
+
+// tlsAlert matches the beginning of an alert of TLS, as package http quotes it: the answer of a TLS server
+// to plain HTTP.
+var tlsAlert = regexp.MustCompile(`"\\x15\\x03`)
+
 // describeNetworkError describes why a server did not answer.
 func describeNetworkError(err error) string {
 	var name *net.DNSError
@@ -110,13 +119,23 @@ func describeNetworkError(err error) string {
 	case errors.As(err, &name):
 		return fmt.Sprintf("the address of %s cannot be looked up", name.Name)
 	case errors.As(err, &certificate):
-		return "its certificate is not valid: " + certificate.Err.Error()
+		return "its certificate is not valid: " + strings.TrimPrefix(certificate.Err.Error(), "x509: ")
 	case errors.Is(err, http.ErrSchemeMismatch):
 		return "it speaks HTTP and not HTTPS: begin the address with http://"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "nothing listens on that address"
-	case errors.Is(err, syscall.ECONNRESET):
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
 		return "the connection was closed"
+	case errors.Is(err, io.EOF):
+		return "it closed the connection without an answer"
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return "it was cut off"
+	case strings.Contains(err.Error(), "malformed HTTP") && tlsAlert.MatchString(err.Error()):
+		return "it speaks HTTPS and not HTTP: begin the address with https://"
+	case notHTTP.MatchString(err.Error()):
+		return "it does not speak HTTP"
+	case strings.HasPrefix(err.Error(), "stopped after "): // by http.Client
+		return "it redirects more than ten times"
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
 		return "no answer in time"
 	default:

@@ -57,26 +57,31 @@ func TestRefusalsSayWhenToTryAgain(t *testing.T) {
 // methods says so, and that a refusal of a Gazetteer and the error of a proxy before one do not.
 func TestStrangeServersAreNamed(t *testing.T) {
 	request := httptest.NewRequest(http.MethodPost, "http://a.example/below/api/v1/agents?x=1", nil)
+	c := &Client{Base: "http://a.example/below"}
 	for status, want := range map[int]string{
 		404: "there is no Gazetteer at http://a.example/below: the server there answered 404 Not Found",
 		405: "there is no Gazetteer at http://a.example/below: the server there answered 405 Method Not Allowed",
 		501: "there is no Gazetteer at http://a.example/below: the server there answered 501 Not Implemented",
-		502: "the proxy at a.example answered 502 Bad Gateway: the server behind it does not answer; try again in a minute",
+		500: "http://a.example/below answered 500 Internal Server Error, and not as Gazetteer would: it sent a web page",
+		502: "the proxy at http://a.example/below answered 502 Bad Gateway: the server behind it does not answer; try again in a minute",
 	} {
-		if got := refusalError(&http.Response{StatusCode: status, Request: request}, []byte("<html>")).Error(); got != want {
+		if got := c.RefusalError(&http.Response{StatusCode: status, Request: request}, []byte("<html>")).Error(); got != want {
 			t.Errorf("%d: got %q, want %q", status, got, want)
 		}
 	}
 	noRoute := []byte(`{"code": "not-found", "detail": "nothing is served at this address"}`)
-	if got, want := refusalError(&http.Response{StatusCode: 404, Request: request}, noRoute).Error(), "there is no Gazetteer at http://a.example/below: the server there answered 404 Not Found"; got != want {
+	if got, want := c.RefusalError(&http.Response{StatusCode: 404, Request: request}, noRoute).Error(), "there is no Gazetteer at http://a.example/below: the server there answered 404 Not Found"; got != want {
 		t.Errorf("a Gazetteer that is not below the path: %q, want %q", got, want)
 	}
 	root := httptest.NewRequest(http.MethodGet, "http://a.example/api/v1/agents", nil)
-	if got, want := refusalError(&http.Response{StatusCode: 404, Request: root}, noRoute).Error(), "nothing is served at this address"; got != want {
+	if got, want := (&Client{Base: "http://a.example"}).RefusalError(&http.Response{StatusCode: 404, Request: root}, noRoute).Error(), "nothing is served at this address"; got != want {
 		t.Errorf("a Gazetteer without the route: %q, want %q", got, want)
 	}
-	if got := refusalError(&http.Response{StatusCode: 405, Request: request}, []byte(`{"detail": "this address is read only"}`)).Error(); got != "this address is read only" {
+	if got := c.RefusalError(&http.Response{StatusCode: 405, Request: request}, []byte(`{"code": "method", "detail": "this address is read only"}`)).Error(); got != "this address is read only" {
 		t.Errorf("a problem: %q", got)
+	}
+	if got := c.RefusalError(&http.Response{StatusCode: 403, Request: request}, []byte(`{"error": "no"}`)).Error(); got != "http://a.example/below answered 403 Forbidden: no" {
+		t.Errorf("the error of another program: %q", got)
 	}
 }
 
@@ -96,8 +101,8 @@ func TestChoicesAreNamed(t *testing.T) {
 // The question after the list of values of --effect is asked once.
 func TestChoicesAreAskedOnce(t *testing.T) {
 	request := httptest.NewRequest("GET", "/api/v1/search?q=x&effect=reversable", nil)
-	body := `{"status": 400, "detail": "effect: \"reversable\" is not one of none, reversible, irreversible", "where": {"parameter": "effect"}, "help": "did you mean reversible? the parameter effect takes none, reversible, irreversible"}`
-	got := refusalError(&http.Response{StatusCode: 400, Request: request}, []byte(body)).Error()
+	body := `{"status": 400, "code": "bad-parameter", "detail": "effect: \"reversable\" is not one of none, reversible, irreversible", "where": {"parameter": "effect"}, "help": "did you mean reversible? the parameter effect takes none, reversible, irreversible"}`
+	got := (&Client{Base: "http://a.example"}).RefusalError(&http.Response{StatusCode: 400, Request: request}, []byte(body)).Error()
 	if strings.Count(got, "did you mean") != 1 || !strings.HasPrefix(got, "--effect reversable: did you mean reversible? want one of none, reversible, irreversible") {
 		t.Errorf("got %q", got)
 	}

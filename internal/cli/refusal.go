@@ -13,6 +13,7 @@ import (
 	"gazetteer/internal/exit"
 	"gazetteer/internal/nearest"
 	"gazetteer/lint/format"
+	"gazetteer/protocol"
 	"gazetteer/registry/proofofwork"
 )
 
@@ -32,36 +33,50 @@ type RefusedError struct {
 	Code   string            // the kind of problem
 	AirID  string            // the agent that it is about, "" for none
 	Work   *proofofwork.Task // the required proof of work; nil for none
-	err    error
+	// Stranger says that no Gazetteer sent it: the status says nothing about the thing asked for.
+	Stranger bool
+	err      error
 }
 
 func (e *RefusedError) Error() string { return e.err.Error() }
 
 func (e *RefusedError) Unwrap() error { return e.err }
 
-// refusalError is StatusError with the expected and the received values, and with the names of flags.
-func refusalError(response *http.Response, body []byte) error {
+// RefusalError is StatusError with the expected and the received values, and with the names of flags. A
+// refusal that no Gazetteer sends is an error of the network.
+func (c *Client) RefusalError(response *http.Response, body []byte) error {
 	status := response.StatusCode
+	if status == http.StatusOK {
+		return c.strangeError(DescribeBody(body))
+	}
 	var r refusal
 	json.Unmarshal(body, &r) // an invalid body adds nothing
+	if strange, ok := c.strangeRefusal(response, body, r.Code); ok {
+		return &exit.Error{Code: exit.Network, Err: &RefusedError{Status: status, Stranger: true, err: strange}}
+	}
+	return c.describeRefusal(response, body, r)
+}
+
+// describeRefusal is RefusalError for a refusal of a Gazetteer, whose body may not have arrived.
+func (c *Client) describeRefusal(response *http.Response, body []byte, r refusal) error {
+	status := response.StatusCode
 	err := StatusError(status, body)
 	var e *exit.Error
 	if !errors.As(err, &e) {
 		return err
 	}
 	text := e.Err.Error()
-	if at, found := findNoServer(response, body, r.Code); found {
-		text = fmt.Sprintf("there is no Gazetteer at %s: the server there answered %d %s", at, status, http.StatusText(status))
-		e = &exit.Error{Code: exit.Network}
-	}
-	if response.Request != nil && r.Code == "" && (status == http.StatusBadGateway || status == http.StatusGatewayTimeout) { // no Gazetteer sends them
-		text = fmt.Sprintf("the proxy at %s answered %d %s: the server behind it does not answer; try again in a minute", response.Request.URL.Host, status, http.StatusText(status))
-	}
 	if rest, ok := strings.CutPrefix(text, unknownAgent); ok && r.AirID != "" {
 		text = unknownAgent + ": " + format.Visible(r.AirID) + rest
 	}
+	if r.Code == "" && status >= 400 && isProblem(body) { // the error of another program names nothing of ours
+		text = fmt.Sprintf("%s answered %d %s: %s", c.place(), status, http.StatusText(status), text)
+	}
 	if response.Request != nil {
 		text = nameChoices(text, response.Request.URL.Query())
+	}
+	if to := response.Header.Get("Location"); status/100 == 3 && to != "" {
+		text += "\n  it leads to: " + format.Visible(joinLines(protocol.ClipBytes(to, maxLocation)))
 	}
 	if r.Expected != "" {
 		text += "\n  expected: " + format.Visible(r.Expected)
@@ -72,36 +87,14 @@ func refusalError(response *http.Response, body []byte) error {
 	return &exit.Error{Code: e.Code, Err: &RefusedError{Status: status, Code: r.Code, AirID: r.AirID, Work: r.Work, err: errors.New(text)}}
 }
 
+// maxLocation is the number of bytes of a redirect that an error shows.
+const maxLocation = 200
+
 // unknownAgent is the text for an agent that is not known, as in the AIR reference.
 const unknownAgent = "Agent not found"
 
 // noRouteCode is the code of an address below which a Gazetteer serves nothing.
 const noRouteCode = "not-found"
-
-// findNoServer returns the address of a server that refused a request, if no Gazetteer is there:
-// another program answered, or a Gazetteer that is not below the path.
-func findNoServer(response *http.Response, body []byte, code string) (string, bool) {
-	if !isOfStranger(response.StatusCode) || response.Request == nil {
-		return "", false
-	}
-	at := *response.Request.URL
-	at.Path, _, _ = strings.Cut(at.Path, "/api/v1/")
-	at.RawPath, at.RawQuery = "", ""
-	below := code == noRouteCode && at.Path != "" && at.Path != response.Request.URL.Path
-	return at.String(), below || !isProblem(body)
-}
-
-// isOfStranger reports whether a server other than Gazetteer answers with a status to its addresses
-// and methods. A proxy answers with others before a Gazetteer that is down.
-func isOfStranger(status int) bool {
-	return status == http.StatusNotFound || status == http.StatusMethodNotAllowed || status == http.StatusNotImplemented
-}
-
-// isProblem reports whether a body is a problem of a Gazetteer, or an error of the AIR reference.
-func isProblem(body []byte) bool {
-	var p problem
-	return json.Unmarshal(body, &p) == nil && p.formatText() != ""
-}
 
 // oneOf matches the refusal of a parameter that has a list of values. After a colon, the question of
 // formatText can follow the list; nameChoices asks its own.
@@ -137,15 +130,16 @@ func CheckChoice(what, value string, choices []string) error {
 	return exit.Usagef("%s %s: %swant one of %s", what, format.Visible(value), question, strings.Join(choices, ", "))
 }
 
-// IsRefusedWithStatus reports whether an error is an answer of that status.
+// IsRefusedWithStatus reports whether an error is an answer of that status, of a Gazetteer or of the AIR
+// reference.
 func IsRefusedWithStatus(err error, status int) bool {
 	var e *RefusedError
-	return errors.As(err, &e) && e.Status == status
+	return errors.As(err, &e) && e.Status == status && !e.Stranger
 }
 
 // RefusesOperator reports whether an error is the answer of a server that accepts no requests of its
 // operator at that address: it has no such path, or wants credentials.
 func RefusesOperator(err error) bool {
 	var e *RefusedError
-	return errors.As(err, &e) && (e.Status == http.StatusUnauthorized || e.Status == http.StatusNotFound && e.Code == "not-found")
+	return errors.As(err, &e) && !e.Stranger && (e.Status == http.StatusUnauthorized || e.Status == http.StatusNotFound && e.Code == "not-found")
 }

@@ -222,27 +222,27 @@ func (s *session) requestJSON(ctx context.Context, method, path string, body, v 
 		return nil, err
 	}
 	if response.StatusCode >= 300 {
-		return nil, hostError(response.StatusCode, raw)
+		return nil, s.hostError(response, raw)
 	}
-	if err := json.Unmarshal(raw, v); err != nil {
-		return nil, exit.Networkf("%s did not answer as a tool host would: %v", s.server.Base, err)
+	if err := s.server.Decode(raw, v); err != nil {
+		return nil, err
 	}
 	return raw, nil
 }
 
 // hostError returns the error of an answer: an Error, or a ToolResult with one.
-func hostError(status int, raw []byte) error {
+func (s *session) hostError(response *http.Response, raw []byte) error {
 	var in struct {
 		altar.Error
 		Inner *altar.Error `json:"error"`
 	}
 	if json.Unmarshal(raw, &in) == nil && in.Inner != nil {
-		return &callError{status: status, err: in.Inner}
+		return &callError{status: response.StatusCode, err: in.Inner}
 	}
 	if in.Code != "" && in.Code.Known() {
-		return &callError{status: status, err: &in.Error}
+		return &callError{status: response.StatusCode, err: &in.Error}
 	}
-	return cli.StatusError(status, raw)
+	return s.server.RefusalError(response, raw)
 }
 
 // callError is an error of the tool host.
@@ -393,7 +393,7 @@ func (v *verbs) sendCall(ctx context.Context, s *session, call altar.ToolCall) e
 		if err != nil {
 			return err
 		}
-		return hostError(response.StatusCode, raw)
+		return s.hostError(response, raw)
 	}
 	lines := bufio.NewScanner(response.Body)
 	lines.Buffer(nil, 4<<20)

@@ -129,7 +129,7 @@ func (s *logSource) openLog(ctx context.Context, a *verbs, args []string) error 
 			s.place = base + "/log"
 		}
 	}
-	if !strings.Contains(s.place, "://") {
+	if !s.isRemote() {
 		info, err := os.Stat(s.place)
 		switch {
 		case err != nil:
@@ -152,7 +152,18 @@ func (s *logSource) openLog(ctx context.Context, a *verbs, args []string) error 
 // from files.
 func (s *logSource) serverBase() (string, bool) {
 	base, found := strings.CutSuffix(s.place, "/log")
-	return base, found && strings.Contains(s.place, "://")
+	return base, found && s.isRemote()
+}
+
+// isRemote reports whether the log is read from a server.
+func (s *logSource) isRemote() bool { return strings.Contains(s.place, "://") }
+
+// checkRemote refuses a server that has another text in place of the signed checkpoint of a log.
+func (s *logSource) checkRemote(signed []byte) error {
+	if !s.isRemote() || cli.IsSigned(signed) {
+		return nil
+	}
+	return exit.Networkf("there is no log at %s: its file \"checkpoint\" is not signed, %s", format.Visible(s.place), cli.DescribeBody(signed))
 }
 
 // orEmpty returns the checkpoint of a head that may be nil.
@@ -200,15 +211,21 @@ func (s *logSource) readVerifier(ctx context.Context) (note.Verifier, error) {
 	if errors.Is(err, tiles.ErrRemote) {
 		return nil, classifyError(err)
 	}
-	if errors.Is(err, tiles.ErrNoFile) && strings.Contains(s.place, "://") {
+	if errors.Is(err, tiles.ErrNoFile) && s.isRemote() {
 		return nil, exit.Networkf("there is no log at %s: the server there has no file \"key\"; the address of a log usually ends in /log, and --key gives the key of a log that shows none", format.Visible(s.place))
+	}
+	if err != nil && s.isRemote() {
+		return nil, exit.Networkf("there is no log at %s: %w", format.Visible(s.place), err)
 	}
 	if err != nil {
 		return nil, classifyError(fmt.Errorf("the log's public key: %w; the address of a log usually ends in /log; --key gives the key", err))
 	}
 	s.key = strings.TrimSpace(string(text))
 	v, err := checkpoint.NewVerifier(s.key)
-	if err != nil {
+	switch {
+	case err != nil && s.isRemote():
+		return nil, exit.Networkf("there is no log at %s: its file \"key\" is no public key, %s", format.Visible(s.place), cli.DescribeBody(text))
+	case err != nil:
 		return nil, exit.NotFoundf("the key next to the log: %v", err)
 	}
 	return v, nil
@@ -297,6 +314,9 @@ func (a *verbs) printHead(ctx context.Context, s *logSource, args []string) erro
 	if err != nil {
 		return classifyError(err)
 	}
+	if err := s.checkRemote(signed); err != nil {
+		return err
+	}
 	c, err := checkpoint.Parse(signed, verifier)
 	if err != nil {
 		return classifyError(err)
@@ -339,8 +359,17 @@ func (a *verbs) verifyLog(ctx context.Context, s *logSource, args, older []strin
 			checkpoints = append(checkpoints, []byte(head.Checkpoint))
 		}
 	}
+	if s.given { // the key of the user says nothing about what is there
+		signed, err := s.files(ctx, "checkpoint")
+		if err != nil {
+			return classifyError(err)
+		}
+		if err := s.checkRemote(signed); err != nil {
+			return err
+		}
+	}
 	var r tiles.Report
-	if strings.Contains(s.place, "://") {
+	if s.isRemote() {
 		r, err = tiles.Verify(ctx, s.files, verifier, checkpoints...)
 	} else {
 		r, err = audit.VerifyDir(ctx, s.place, nil, verifier, checkpoints...)

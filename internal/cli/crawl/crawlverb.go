@@ -200,7 +200,9 @@ func checkOperator(ctx context.Context, c *cli.Client) error {
 	if c.Local {
 		return nil
 	}
-	var status struct{}
+	var status struct {
+		Crawler crawler.Status `json:"crawler"`
+	}
 	_, err := c.GetJSON(ctx, "/admin/status", &status)
 	if cli.RefusesOperator(err) {
 		return exit.Usagef("crawl is for the operator of the server: run it on the server's machine, with --data-dir and without --server, or name the address of admin_listen; anybody can add a host at %s/submit, and request a new visit at %s/bot", c.Base, c.Base)
@@ -237,7 +239,9 @@ func (a *verbs) crawlAll(ctx context.Context, c *cli.Client, asked crawlFlags, r
 		}
 		hosts := chunk
 		chunk = nil
-		group.Go(func() error { return c.PostForLines(ctx, "/admin/crawl", crawlRequest{hosts}, results.printLine) })
+		group.Go(func() error {
+			return cli.PostForLines(ctx, c, "/admin/crawl", crawlRequest{hosts}, results.countAndPrint)
+		})
 	}
 	known, refused := map[string]bool{}, map[string]bool{}
 	for host, err := range a.readHosts(asked) {

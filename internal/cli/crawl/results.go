@@ -11,7 +11,6 @@ import (
 	"gazetteer/crawler/hostlist"
 	"gazetteer/fetch"
 	"gazetteer/internal/cli"
-	"gazetteer/internal/exit"
 	"gazetteer/lint/format"
 )
 
@@ -54,15 +53,6 @@ func (s *crawlResults) formatSummary(took time.Duration) string {
 	return fmt.Sprintf("%s: %s; %s in %s", cli.Plural(hosts, "host"), strings.Join(parts, ", "), cli.Plural(s.requests, "request"), took.Round(100*time.Millisecond))
 }
 
-// printLine prints a result unchanged.
-func (s *crawlResults) printLine(line []byte) error {
-	var r crawler.Result
-	if err := json.Unmarshal(line, &r); err != nil {
-		return exit.Networkf("the server sent a result that cannot be read: %v", err)
-	}
-	return s.countAndPrint(r, line)
-}
-
 // printRefusedLine reports that a line of a list names no host.
 func (s *crawlResults) printRefusedLine(wrong *hostlist.LineError) error {
 	r := crawler.BadHost(wrong.Err.Host, wrong, s.Environment.Now())
@@ -73,6 +63,7 @@ func (s *crawlResults) printRefusedLine(wrong *hostlist.LineError) error {
 	return s.countAndPrint(r, line)
 }
 
+// countAndPrint prints a result, with --json its unchanged line.
 func (s *crawlResults) countAndPrint(r crawler.Result, line []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

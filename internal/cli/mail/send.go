@@ -169,12 +169,11 @@ func (v *verbs) explainRecipient(ctx context.Context, server *cli.Client, to str
 		return exit.NotFoundf("%s is an operation of services, and send takes an AIR ID, a handle or a DID\nThe agents that serve it, with their inboxes: %s",
 			format.Visible(to), v.FormatCommand("find ns:"+cli.QuoteForShell(namespace)+" verb:"+verb))
 	}
-	refused, ok := errors.AsType[*cli.RefusedError](err)
 	switch {
-	case ok && refused.Status == http.StatusNotFound && strings.Contains(to, ".") && !strings.Contains(to, ":"):
+	case cli.IsRefusedWithStatus(err, http.StatusNotFound) && strings.Contains(to, ".") && !strings.Contains(to, ":"):
 		return exit.NotFoundf("%s is the name of a host, and send takes an AIR ID, a handle or a DID\nThe agents that are proved for it: %s\nIf the host has an inbox of its own: %s",
 			format.Visible(to), v.FormatCommand("show "+cli.QuoteForShell(to)), v.FormatCommand("send did:wba:"+cli.QuoteForShell(to)+" …"))
-	case ok && refused.Status == http.StatusBadRequest:
+	case cli.IsRefusedWithStatus(err, http.StatusBadRequest):
 		return exit.Usagef("%s is no AIR ID, handle or DID%s\nThe agents with such a name: %s",
 			format.Visible(to), cli.SuggestAgents(ctx, server, to), v.FormatCommand("agents "+cli.QuoteForShell(to)))
 	}

@@ -94,11 +94,8 @@ func (a *verbs) makeStreamDir() (path string, remove func() error, err error) {
 // requestBackup makes the server write a backup, and shows the progress.
 func (a *verbs) requestBackup(ctx context.Context, server *cli.Client, dir string) (operator.BackupResult, error) {
 	var last operator.BackupLine
-	err := server.PostForLines(ctx, "/admin/backup?dir="+url.QueryEscape(dir), nil, func(line []byte) error {
-		last = operator.BackupLine{}
-		if err := json.Unmarshal(line, &last); err != nil {
-			return err
-		}
+	err := cli.PostForLines(ctx, server, "/admin/backup?dir="+url.QueryEscape(dir), nil, func(line operator.BackupLine, _ []byte) error {
+		last = line
 		if last.Part != "" {
 			fmt.Fprintf(a.Err, "writing %s\n", format.Visible(last.Part))
 		}

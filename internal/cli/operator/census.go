@@ -2,7 +2,6 @@ package operator
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -78,11 +77,8 @@ func (a *verbs) printCensus(ctx context.Context, server *cli.Client, path string
 		})
 	}()
 	var last operator.CensusLine
-	err := server.PostForLines(ctx, path, nil, func(line []byte) error {
-		last = operator.CensusLine{}
-		if err := json.Unmarshal(line, &last); err != nil {
-			return err
-		}
+	err := cli.PostForLines(ctx, server, path, nil, func(line operator.CensusLine, _ []byte) error {
+		last = line
 		if p := last.Progress; p != nil {
 			mu.Lock()
 			status = fmt.Sprintf("%s: %s read", p.Part, cli.Plural(p.Hosts, "host"))

@@ -19,12 +19,12 @@ func TestLongWorkHasNoTimeLimit(t *testing.T) {
 	const limit = 50 * time.Millisecond
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet { // what a compaction waits for
-			io.WriteString(w, "{}")
+			io.WriteString(w, `{"compacting":false}`)
 			return
 		}
 		select {
 		case <-time.After(10 * limit):
-			io.WriteString(w, `{"result":{}}`+"\n")
+			io.WriteString(w, `{"result":{},"forgotten":0}`+"\n")
 		case <-r.Context().Done():
 		}
 	}))

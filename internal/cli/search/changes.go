@@ -222,7 +222,7 @@ func (a *verbs) followChanges(ctx context.Context, c *cli.Client, f changeFlags,
 		if err == nil {
 			answered, silent = true, false
 			err = a.readStream(c, response, f, &place)
-		} else if failed, ok := errors.AsType[*exit.Error](err); ok && answered && failed.Code == exit.Network && ctx.Err() == nil {
+		} else if answered && isPassing(err) && ctx.Err() == nil {
 			if !silent {
 				fmt.Fprintf(a.Err, "%v; trying again every %s\n", err, pause)
 			}
@@ -240,6 +240,13 @@ func (a *verbs) followChanges(ctx context.Context, c *cli.Client, f changeFlags,
 	}
 }
 
+// isPassing reports whether a server may answer later that does not now.
+func isPassing(err error) bool {
+	failed, ok := errors.AsType[*exit.Error](err)
+	refused, isRefused := errors.AsType[*cli.RefusedError](err)
+	return ok && failed.Code == exit.Network && (!isRefused || refused.Status >= 500 || refused.Status == http.StatusTooManyRequests)
+}
+
 // openStream asks for the changes after a position.
 func openStream(ctx context.Context, c *cli.Client, f changeFlags, place string) (*http.Response, error) {
 	query := f.queryValues()
@@ -248,7 +255,7 @@ func openStream(ctx context.Context, c *cli.Client, f changeFlags, place string)
 	if err != nil {
 		return nil, err
 	}
-	return c.Send(request)
+	return c.SendFor(request, "text/event-stream")
 }
 
 // readStream prints the events of one stream, and records the position of each. It returns nil when
@@ -265,8 +272,8 @@ func (a *verbs) readStream(c *cli.Client, response *http.Response, f changeFlags
 			id = value
 		case "data":
 			var change feed.Change
-			if err := json.Unmarshal([]byte(value), &change); err != nil {
-				return exit.Networkf("%s does not answer as Gazetteer does: %v", c.Base, err)
+			if err := c.Decode([]byte(value), &change); err != nil {
+				return err
 			}
 			if err := a.printChange(change, f.long); err != nil {
 				return err

@@ -29,26 +29,20 @@ import (
 
 // fetchPage requests a page of a list by following the cursors from the first page, and decodes it
 // into v; raw is the unchanged answer. It returns an error if the list has fewer pages.
-func fetchPage(ctx context.Context, c *cli.Client, path string, query url.Values, page int, v any) (raw []byte, err error) {
+func fetchPage[T any](ctx context.Context, c *cli.Client, path string, query url.Values, page int, v *T) (raw []byte, err error) {
 	for n := 1; ; n++ {
+		*v = *new(T)
+		if raw, err = c.GetJSON(ctx, path+"?"+query.Encode(), v); err != nil || n == page {
+			return raw, err
+		}
 		var next struct {
 			Next string `json:"next"`
 		}
-		if raw, err = c.GetJSON(ctx, path+"?"+query.Encode(), &next); err != nil {
-			return nil, err
-		}
-		if n == page {
-			break
-		}
-		if next.Next == "" {
+		if json.Unmarshal(raw, &next) != nil || next.Next == "" {
 			return nil, noPageError(page, n)
 		}
 		query.Set("cursor", next.Next)
 	}
-	if err := json.Unmarshal(raw, v); err != nil {
-		return nil, exit.Networkf("%s does not answer as Gazetteer does: %v", c.Base, err)
-	}
-	return raw, nil
 }
 
 func noPageError(page, pages int) error {

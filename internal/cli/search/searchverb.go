@@ -210,7 +210,7 @@ func (a *verbs) searchAs(ctx context.Context, c *cli.Client, query url.Values) e
 	if err != nil {
 		return err
 	}
-	if !strings.HasPrefix(response.Header.Get("Content-Type"), "application/json") {
+	if strings.HasPrefix(response.Header.Get("Content-Type"), "text/plain") && len(raw) > 0 {
 		fmt.Fprint(a.Out, cli.VisibleLines(string(raw)))
 		if !strings.HasPrefix(string(raw), "curl ") {
 			return exit.ErrSilent
@@ -218,8 +218,8 @@ func (a *verbs) searchAs(ctx context.Context, c *cli.Client, query url.Values) e
 		return nil
 	}
 	var found struct{ Hits, Tools, Functions []json.RawMessage }
-	if err := json.Unmarshal(raw, &found); err != nil {
-		return exit.Networkf("%s did not answer as Gazetteer would: %v", c.Base, err)
+	if err := c.Decode(raw, &found); err != nil {
+		return err
 	}
 	if err := cli.WriteJSONText(a.Out, raw); err != nil {
 		return err

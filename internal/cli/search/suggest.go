@@ -182,6 +182,8 @@ func explainUnresolved(ctx context.Context, c *cli.Client, a *verbs, id string, 
 	switch {
 	case !isNotFound(err), ok && refused.Status == http.StatusGone: // an agent that has ended is known
 		return err
+	case ok && refused.Code == "": // not the refusal of a Gazetteer
+		return err
 	case ok && refused.Code == "no-did": // the DID of another host: the server says what its host answered
 		return err
 	}
