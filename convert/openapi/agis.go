@@ -199,13 +199,23 @@ func (b *agisBuilder) noteEachEndpoint(at *protocol.Node, message string) {
 	}
 }
 
+// listAddresses lists the addresses of OAuth of the schemes, in parentheses; "" if there are none.
+func (b *agisBuilder) listAddresses(schemes []*protocol.Node) string {
+	for _, scheme := range schemes {
+		if addresses := oauthAddresses(b.api.refs.Resolve(scheme)); addresses != "" {
+			return " (OAuth: " + addresses + ")"
+		}
+	}
+	return ""
+}
+
 // noteOmissions adds the reviews of the document as a whole.
 func (b *agisBuilder) noteOmissions(without []string) {
 	for _, message := range b.api.listOmissions() {
 		b.notes.Add(nil, message)
 	}
 	if names := tree.Members(b.api.schemes); len(names) > 0 {
-		b.notes.Add(nil, "how callers authenticate is left out: AGIS has no member for it, AGTP settles it")
+		b.notes.Add(nil, "how callers authenticate is left out: AGIS has no member for it, AGTP settles it"+b.listAddresses(names))
 	} else {
 		b.notes.Add(nil, "the description does not say how callers authenticate, and AGIS has no member for it: AGTP settles it")
 	}

@@ -253,7 +253,7 @@ func (b *agisBuilder) buildInput(op *operation, path wording.Path, names map[str
 			b.notes.Add(add(name, n, true), "the description does not declare this parameter of the path")
 		}
 	}
-	b.addBody(op, properties, add, c)
+	renamed = append(renamed, b.addBody(op, properties, add, c)...)
 
 	input := tree.Object("type", "object", "properties", properties)
 	if len(required) > 0 {
@@ -287,11 +287,11 @@ func (b *agisBuilder) parameterSchema(p parameter, c conversion.Simplification) 
 }
 
 // addBody adds the properties of the request body if it is a plain object, else one parameter for
-// the whole body.
-func (b *agisBuilder) addBody(op *operation, properties *protocol.Node, add func(string, *protocol.Node, bool) *protocol.Node, c conversion.Simplification) {
+// the whole body. It returns what it renamed, as "old is new".
+func (b *agisBuilder) addBody(op *operation, properties *protocol.Node, add func(string, *protocol.Node, bool) *protocol.Node, c conversion.Simplification) (renamed []string) {
 	schema, media, required := op.body.schema, op.body.media, op.body.required
 	if media == "" {
-		return
+		return nil
 	}
 	whole := b.api.refs.MergeAllOf(schema)
 	members := tree.Members(whole.Member("properties"))
@@ -316,7 +316,16 @@ func (b *agisBuilder) addBody(op *operation, properties *protocol.Node, add func
 			tree.Put(n, "contentMediaType", tree.String(wording.Shorten(wording.OneLine(media), 60)))
 		}
 		b.notes.Add(add(name, n, required), "the request body as a whole ("+wording.Shorten(wording.OneLine(media), 60)+")")
-		return
+		return nil
+	}
+	taken := map[string]bool{}
+	for _, p := range properties.Items {
+		taken[p.Key] = true
+	}
+	for _, m := range members { // a name that is right already stays
+		if wording.SnakeCase(m.Key, 64) == m.Key {
+			taken[m.Key] = true
+		}
 	}
 	needed := map[string]bool{}
 	for _, name := range whole.Member("required").Strs() {
@@ -336,8 +345,14 @@ func (b *agisBuilder) addBody(op *operation, properties *protocol.Node, add func
 		if n.Kind != protocol.Object {
 			n = conversion.AnySchema()
 		}
-		add(m.Key, n, needed[m.Key])
+		name := m.Key
+		if snake := wording.SnakeCase(m.Key, 64); snake != "" && snake != m.Key {
+			name = wording.UniqueName(snake, 64, taken)
+			renamed = append(renamed, m.Key+" is "+name)
+		}
+		add(name, n, needed[m.Key])
 	}
+	return renamed
 }
 
 // isReadOnly reports whether only the service sends a property.

@@ -43,7 +43,10 @@ func (b *aiBuilder) addAuth(root *protocol.Node) {
 		b.notes.Add(tree.Put(auth, "type", tree.String("apikey")), "the description requires HTTP authentication with the scheme "+protocol.Quote(word)+", for which the draft has no word")
 		tree.Put(auth, "header", tree.String("Authorization"))
 	case kind == "oauth2" || kind == "openidconnect":
-		tree.Put(auth, "type", tree.String("oauth2"))
+		t := tree.Put(auth, "type", tree.String("oauth2"))
+		if addresses := oauthAddresses(scheme); addresses != "" {
+			b.notes.Add(t, "the draft has no member for the addresses of OAuth ("+addresses+"): name them on the page that docs leads to")
+		}
 	default:
 		b.notes.Add(tree.Put(auth, "type", tree.String("apikey")), "the description requires authentication of the type "+protocol.Quote(kind)+", for which the draft has no word")
 		tree.Put(auth, "header", tree.String("Authorization"))
@@ -123,6 +126,22 @@ func (b *aiBuilder) mainScheme() *protocol.Node {
 		return n
 	}
 	return nil
+}
+
+// oauthAddresses lists the addresses of an OAuth scheme, "" if it has none. OpenAPI 2 has them in the
+// scheme itself.
+func oauthAddresses(scheme *protocol.Node) string {
+	var list []string
+	for _, flow := range append([]*protocol.Node{scheme}, tree.Members(scheme.Member("flows"))...) {
+		for _, kind := range []struct{ member, name string }{{"authorizationUrl", "authorization"}, {"tokenUrl", "token"}, {"refreshUrl", "refresh"}, {"openIdConnectUrl", "discovery"}} {
+			address := flow.Member(kind.member).Str()
+			text := kind.name + " " + wording.Shorten(wording.OneLine(address), 200)
+			if address != "" && len(list) < 6 && !slices.Contains(list, text) {
+				list = append(list, text)
+			}
+		}
+	}
+	return strings.Join(list, ", ")
 }
 
 // keyHeader returns the header that carries the API key, "" when there is none.

@@ -52,6 +52,12 @@ func TestFromAGISAndBack(t *testing.T) {
 			if filepath.Base(file) == "unknown-word-method.yaml" {
 				return // ToAGIS writes no method that is in no dictionary
 			}
+			if filepath.Base(file) == "parameter-name-case.yaml" { // ToAGIS writes names in snake_case
+				if !strings.Contains(string(back.Text), "- party_size") || strings.Contains(string(back.Text), "partySize:") {
+					t.Errorf("partySize is not renamed:\n%s", back.Text)
+				}
+				return
+			}
 			words, _, _ := strings.Cut(filepath.Base(file), "-")
 			if words == "intent" || words == "outcome" || words == "method" { // nor words in which a rule finds something
 				for _, d := range []*agis.Document{got, want} {

@@ -682,3 +682,55 @@ func TestCostlyDescriptions(t *testing.T) {
 		})
 	}
 }
+
+// TestNamesAndAddressesThatDraftsLack converts a body with names in camelCase, which AGIS writes in snake_case,
+// and the addresses of OAuth, which no draft has a member for.
+func TestNamesAndAddressesThatDraftsLack(t *testing.T) {
+	const description = `openapi: 3.0.3
+info: {title: Pool, version: "1"}
+servers: [{url: https://pool.example}]
+security: [{sign: []}]
+paths:
+  /lanes:
+    post:
+      summary: Rents a lane
+      parameters: [{name: poolNumber, in: query, required: true, schema: {type: integer}}]
+      requestBody:
+        content: {application/json: {schema: {type: object, required: [laneId, lane_id], properties: {laneId: {type: string}, lane_id: {type: string}, guests: {type: integer}}}}}
+      responses: {"201": {description: done}}
+components: {securitySchemes: {sign: {type: oauth2, flows: {authorizationCode: {authorizationUrl: "https://id.example/authorize", tokenUrl: "https://id.example/token", scopes: {}}}}}}
+`
+	out, err := ToAGIS([]byte(description), conversion.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, _, err := agis.Parse(out.Text, agis.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, p := range d.Parameters(d.Endpoints[0]) {
+		names = append(names, fmt.Sprint(p.Name, " ", p.Required))
+	}
+	slices.Sort(names)
+	if want := []string{"guests false", "lane_id true", "lane_id_2 true", "pool_number true"}; !slices.Equal(names, want) {
+		t.Errorf("AGIS has %q, want %q\n%s", names, want, out.Text)
+	}
+	ai, err := ToAIDiscovery([]byte(description), conversion.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for format, c := range map[string]struct {
+		reviews []conversion.Review
+		want    []string
+	}{
+		"AGIS":         {out.Reviews, []string{"authorization https://id.example/authorize, token https://id.example/token", "poolNumber is pool_number, laneId is lane_id_2"}},
+		"AI Discovery": {ai.Reviews, []string{"authorization https://id.example/authorize, token https://id.example/token"}},
+	} {
+		for _, want := range c.want {
+			if !slices.ContainsFunc(c.reviews, func(r conversion.Review) bool { return strings.Contains(r.Message, want) }) {
+				t.Errorf("%s: no review says %q: %v", format, want, c.reviews)
+			}
+		}
+	}
+}

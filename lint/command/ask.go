@@ -137,6 +137,11 @@ func inWords(f protocol.Finding) string {
 	return text
 }
 
+// newNote returns a remark that needs no other answer.
+func newNote(f string, args ...any) []protocol.Finding {
+	return []protocol.Finding{{Severity: protocol.Info, Message: fmt.Sprintf(f, args...)}}
+}
+
 // newFault returns a finding without a rule.
 func newFault(f string, args ...any) []protocol.Finding {
 	return []protocol.Finding{{Severity: protocol.Error, Message: fmt.Sprintf(f, args...)}}

@@ -432,6 +432,8 @@ func TestProposedNamespaceNamesOwnDomain(t *testing.T) {
 		{"Acme Reservations", "reservations.acme.co.uk", "acme-reservations"},
 		{"Book Shop", "Example.com", "example-book-shop"},
 		{"Acme", "acme.example", "acme"},
+		{"La Ruche d'Or", "ruche-dor.example", "ruche-dor"},
+		{"Studio Blue Note 54", "bluenote.example", "bluenote-studio-54"},
 		{"", "acme.example", "acme"},
 		{"Acme", "", "acme"},
 		{"", "", "service"},

@@ -2,7 +2,6 @@ package command
 
 import (
 	"cmp"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -37,6 +36,7 @@ type draft struct {
 // operation is one operation of the service.
 type operation struct {
 	verb, noun, intent string
+	english            string // the English verb of a verb in another language, "" if unknown
 	inputs, outputs    []field
 
 	method, path    string   // AI Discovery: how it is called over HTTP
@@ -86,7 +86,7 @@ func parseFields(answer string) (fields []field, notes, wrong []protocol.Finding
 		seen[f.name] = true
 		fields = append(fields, f)
 		if name != given {
-			notes = append(notes, protocol.Finding{Severity: protocol.Info, Message: fmt.Sprintf("%s is written as %s: names of fields have plain lowercase letters", protocol.Quote(strings.TrimSuffix(given, "?")), f.name)})
+			notes = append(notes, newNote("%s is written as %s: names of fields have plain lowercase letters", protocol.Quote(strings.TrimSuffix(given, "?")), f.name)...)
 		}
 	}
 	return fields, notes, nil
@@ -303,12 +303,17 @@ func fieldsSchema(fields []field, input bool) *protocol.Node {
 // requires more for irreversible actions.
 var confidence = map[string]string{"informational": "0.5", "reversible": "0.8", "irreversible": "0.9"}
 
-func (o operation) verbEffect() effect.Class { return effect.Of(strings.ToLower(o.verb)) }
+func (o operation) verbEffect() effect.Class {
+	if c := effect.Of(strings.ToLower(o.verb)); c != 0 {
+		return c
+	}
+	return effect.Of(o.english)
+}
 
 // usualImpact returns the usual impact of the verb.
 func (o operation) usualImpact() string {
 	switch c := o.verbEffect(); {
-	case wording.IsPayment(o.verb), c&(effect.End|effect.Tell) != 0:
+	case wording.IsPayment(o.verb), wording.IsPayment(o.english), c&(effect.End|effect.Tell) != 0:
 		return "irreversible"
 	case c&(effect.Commit|effect.Change) != 0:
 		return "reversible"
@@ -387,8 +392,24 @@ func proposeNamespace(service, host string) string {
 		return cmp.Or(segment, "service")
 	}
 	words := strings.FieldsFunc(segment, func(r rune) bool { return r == '-' })
+	words = cutWordsOf(words, strings.ReplaceAll(domain, "-", ""))
 	words = slices.DeleteFunc(words, func(word string) bool { return slices.Contains(strings.Split(domain, "-"), word) })
 	return strings.Join(append([]string{domain}, words...), "-")
+}
+
+// cutWordsOf leaves out the words that together are the name of the domain, with the short ones beside
+// them: nothing remains of "la", "ruche", "d", "or" at ruche-dor.example.
+func cutWordsOf(words []string, domain string) []string {
+	for from := range words {
+		for to := from + 1; to <= len(words); to++ {
+			if strings.Join(words[from:to], "") != domain || to-from == 1 {
+				continue
+			}
+			rest := slices.Concat(words[:from], words[to:])
+			return slices.DeleteFunc(rest, func(word string) bool { return len(word) <= 2 && word[0] > '9' })
+		}
+	}
+	return words
 }
 
 // nameToWords returns a name as words: "No table free" for "no_table_free".

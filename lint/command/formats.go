@@ -38,6 +38,7 @@ type initFormat struct {
 	name, description, operations       string
 	verb, noun, intent, inputs, outputs string
 	optionalOutputs                     bool
+	plainVerbs                          bool // verbs have the letters A to Z
 	askDetails                          func(s *draft, ctx context.Context, a *asker, o *operation, at string) error
 	askRest                             func(s *draft, ctx context.Context, a *asker) error
 }
@@ -66,7 +67,7 @@ func initFormats() []initFormat {
 		buildTree: (*draft).agisTree, write: writeMarked, buildRest: buildSummary, guesses: (*draft).listGuesses,
 		mark: "# REVIEW", marked: "the comments with REVIEW from",
 		name: "/service", description: "/description", operations: "/endpoints",
-		verb: "/method", noun: "/path", intent: "/semantic/intent", inputs: "/input", outputs: "/output",
+		verb: "/method", noun: "/path", intent: "/semantic/intent", inputs: "/input", outputs: "/output", plainVerbs: true,
 		askDetails: (*draft).askMeaning, askRest: (*draft).askDomain,
 	}}
 }

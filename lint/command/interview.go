@@ -10,6 +10,7 @@ import (
 	"gazetteer/convert"
 	"gazetteer/fetch"
 	"gazetteer/protocol"
+	"gazetteer/protocol/wording"
 )
 
 // maxOperations is the highest number of operations in an interview. AI Discovery §6.5 lets
@@ -106,13 +107,32 @@ func (s *draft) askOperations(ctx context.Context, a *asker) error {
 func (s *draft) askVerb(ctx context.Context, a *asker, o *operation, here string, q question) (bool, error) {
 	q.faults = func(answer string) []protocol.Finding {
 		o.verb, o.noun = splitVerb(answer)
-		if o.noun == "" {
-			return s.findFaults(here + s.format.verb)
+		o.english, _ = wording.ForeignVerb(o.verb)
+		given := o.verb
+		var notes []protocol.Finding
+		if plain := protocol.WithoutMarks(given); s.format.plainVerbs && plain != given {
+			o.verb = plain
+			notes = newNote("%s is written as %s: methods have the letters A to Z", protocol.Quote(given), strings.ToUpper(plain))
 		}
-		return s.findFaults(here+s.format.verb, here+s.format.noun)
+		places := []string{here + s.format.verb}
+		if o.noun != "" {
+			places = append(places, here+s.format.noun)
+		}
+		return append(notes, suggestEnglish(s.findFaults(places...), o.english)...)
 	}
 	answer, err := a.askQuestion(ctx, q)
 	return answer != "", err
+}
+
+// suggestEnglish puts the English verb into the help about a verb that no word list has, "" for a verb
+// without one.
+func suggestEnglish(findings []protocol.Finding, english string) []protocol.Finding {
+	for i := range findings {
+		if f := &findings[i]; f.Code == "AGIS305" && english != "" {
+			f.Help = "more agents know the English verb " + strings.ToUpper(english)
+		}
+	}
+	return findings
 }
 
 // joints are the words between a verb and its noun.
