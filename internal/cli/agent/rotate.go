@@ -63,7 +63,7 @@ func (a *verbs) rotateKey(c *cobra.Command, server *cli.Client, k *keyring) erro
 		return err
 	}
 	if err := k.promoteKey(); err != nil {
-		return &exit.Error{Code: exit.Data, Err: fmt.Errorf("the registry has the new key, but it is still in %s: %w", keyfile.Next(k.path), err)}
+		return &exit.Error{Code: exit.Data, Err: fmt.Errorf("the registry has the new key, but it is still in %s: %w\nTo put it in its place: %s", keyfile.Next(k.path), err, a.formatAgentCommand(k, "show"))}
 	}
 	if a.JSON {
 		return cli.WriteJSONText(a.Out, raw)
