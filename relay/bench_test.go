@@ -3,7 +3,9 @@ package relay_test
 import (
 	"context"
 	"crypto/ed25519"
+	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -166,6 +168,79 @@ func TestReceiptsOfConcurrentPushes(t *testing.T) {
 	}
 	if len(signatures) != 1 {
 		t.Errorf("%d signatures for one page", len(signatures))
+	}
+}
+
+// meetingQueue refuses the mail of one sender, after that of another one is there, too.
+type meetingQueue struct {
+	relay.Queue
+	refused string
+	both    sync.WaitGroup
+}
+
+func (q *meetingQueue) Push(ctx context.Context, in relay.Incoming) (uint64, error) {
+	q.both.Done()
+	q.both.Wait()
+	if in.Sender == q.refused {
+		return 0, relay.ErrInboxFull
+	}
+	return q.Queue.Push(ctx, in)
+}
+
+// TestRefusedEnvelopeHasNoReceipt refuses an envelope that shares the batch of a stored one. With the
+// receipt of the latter, a sender makes one for the former: it does not verify.
+func TestRefusedEnvelopeHasNoReceipt(t *testing.T) {
+	at := time.Now()
+	queue := &meetingQueue{Queue: openQueue(t, t.TempDir()), refused: host + "refused"}
+	r := newRelay(t, queue, func(o *relay.Options) { o.Now = func() time.Time { return at } })
+	queue.both.Add(2)
+	refused, stored := signOffer(t, "refused", "inbox", at), signOffer(t, "stored", "inbox", at)
+	var senders sync.WaitGroup
+	senders.Go(func() {
+		if _, err := r.Accept(t.Context(), "inbox", refused, netip.Addr{}); err == nil {
+			t.Error("it is stored")
+		}
+	})
+	accepted, err := r.Accept(t.Context(), "inbox", stored, netip.Addr{})
+	senders.Wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var receipt map[string]any
+	if err := json.Unmarshal(accepted.Receipt, &receipt); err != nil {
+		t.Fatal(err)
+	}
+	place, signature := receipt["batch"].(map[string]any), receipt["signature"]
+	if place["size"] != 2.0 {
+		t.Fatalf("the envelopes are not in one batch: %s", accepted.Receipt)
+	}
+	delete(receipt, "batch")
+	delete(receipt, "signature")
+	leaf, err := json.Marshal(receipt) // in canonical form
+	if err != nil {
+		t.Fatal(err)
+	}
+	hash := sha256.Sum256(append([]byte{0}, leaf...))
+	e, err := a2a.Read(refused, a2a.Strict)
+	if err != nil {
+		t.Fatal(err)
+	}
+	digest := e.Digest()
+	receipt["envelope_sha256"], receipt["from"], receipt["id"] = hex.EncodeToString(digest[:]), e.From, e.ID
+	receipt["signature"] = signature
+	for _, salt := range []any{receipt["salt"], "", nil} {
+		if receipt["salt"] = salt; salt == nil {
+			delete(receipt, "salt")
+		}
+		receipt["batch"] = map[string]any{"index": 1 - place["index"].(float64), "size": 2, "path": []string{hex.EncodeToString(hash[:])}}
+		forged, err := json.Marshal(receipt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		read, err := a2a.ReadReceipt(forged)
+		if err != nil || read.Verify(e, agentKey("relay").Public().(ed25519.PublicKey)) == nil {
+			t.Errorf("a receipt of an envelope that was refused: %v, %s", err, forged)
+		}
 	}
 }
 

@@ -32,7 +32,7 @@ type pendingReceipt struct {
 }
 
 // addReceipt prepares the receipt of an envelope before it is stored. The receipt of one that is then
-// refused is a leaf of the tree that is signed, but is never formatted.
+// refused is a leaf of the tree that is signed, but is never formatted, and nobody else knows its salt.
 func (s *receiptSigner) addReceipt(receipt a2a.Receipt) pendingReceipt {
 	prepared := receipt.Prepare()
 	s.mu.Lock()

@@ -2,6 +2,7 @@ package a2a
 
 import (
 	"crypto/ed25519"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -24,7 +25,7 @@ import (
 // There are two formats, which "type" names. The signature of an "A2AReceipt" covers the canonical
 // JSON of the other members, like that of an envelope. An "A2ABatchReceipt" also has the member
 // "batch": the position of the receipt in a Merkle tree (RFC 9162 §2.1) of receipts that the relay
-// signed together, and the hashes that lead to its root. See [SignReceipts].
+// signed together, and the hashes that lead to its root; and a random "salt". See [SignReceipts].
 type Receipt struct {
 	Relay      string            // the relay's DID
 	From       string            // of the envelope, as are To and ID
@@ -157,9 +158,12 @@ type UnsignedReceipt struct {
 	leaf          []byte
 }
 
-// Prepare computes everything about a receipt that does not depend on the rest of its batch.
+// Prepare computes everything about a receipt that does not depend on the rest of its batch. A random
+// member keeps others from guessing it: of a receipt in the batch that the relay does not hand out,
+// because it refused the envelope after all, a receipt beside it shows the hash.
 func (r Receipt) Prepare() UnsignedReceipt {
 	before, after := r.appendMembers(batchReceiptType)
+	before = appendText(append(before, ','), "salt", rand.Text())
 	return UnsignedReceipt{r, before, after, rfc6962.DefaultHasher.HashLeaf(slices.Concat(before, after))}
 }
 
