@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -24,14 +25,15 @@ import (
 
 func (v *verbs) proposeCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "propose HOST…|WORDS",
+		Use:   "propose HOST…|[HOST] WORDS",
 		Short: "Make contracts from the documents of hosts, or from the results of a search",
 		Long: `Propose makes a contract for each operation that the crawled hosts publish and that can be
 called over HTTPS; with words in place of hosts, for the first five operations that a search
-finds. It prints why an operation gets none. Nobody can call a contract before you approve it.
+finds, and with words behind a host, only for those of the host. It prints why an operation gets none. Nobody can call a contract before you approve it.
 
   gazetteer contracts propose api.example.com
-  gazetteer contracts propose book a table`,
+  gazetteer contracts propose book a table
+  gazetteer contracts propose api.example.com send a message`,
 		Args: cli.MinArgs(1, "a host, or words"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return v.runWithServer(c.Context(), cli.Operate, func(server *cli.Client) error { return v.proposeCall(c.Context(), server, args) })
@@ -46,7 +48,11 @@ func (v *verbs) proposeCall(ctx context.Context, server *cli.Client, args []stri
 	}
 	if slices.ContainsFunc(args, func(arg string) bool { return !isHostName(arg) }) {
 		var err error
-		if wanted, err = searchOperations(ctx, server, strings.Join(args, " ")); err != nil {
+		words := strings.Join(args, " ")
+		if isHostName(args[0]) {
+			words = "host:" + words
+		}
+		if wanted, err = searchOperations(ctx, server, words); err != nil {
 			return err
 		}
 	}
@@ -86,6 +92,7 @@ func searchOperations(ctx context.Context, server *cli.Client, words string) ([]
 	var found struct {
 		Hits []struct {
 			Host      string `json:"host"`
+			Far       bool   `json:"far"`
 			Operation struct {
 				ID string `json:"id"`
 			} `json:"operation"`
@@ -95,7 +102,10 @@ func searchOperations(ctx context.Context, server *cli.Client, words string) ([]
 		return nil, err
 	}
 	var list []api.ProposalBody
-	for _, hit := range found.Hits {
+	for n, hit := range found.Hits {
+		if hit.Far && n > 0 { // behind better ones
+			break
+		}
 		list = append(list, api.ProposalBody{Host: hit.Host, Operation: hit.Operation.ID})
 	}
 	if len(list) == 0 {
@@ -272,9 +282,38 @@ func (v *verbs) changeContract(ctx context.Context, name, verb string, body any)
 		if verb == "revoke" {
 			return nil
 		}
-		return v.warnOfMissingIdentities(ctx, server, c)
+		if err := v.warnOfMissingIdentities(ctx, server, c); err != nil {
+			return err
+		}
+		if call := v.formatCall(c); call != "" {
+			v.PrintNextSteps("Call it:", call)
+		}
+		return nil
 	})
 }
+
+// maxExampleArgs is the number of required parameters up to which a call is shown as an example.
+const maxExampleArgs = 8
+
+// formatCall returns the command that calls a contract, with a word in place of the value of each
+// required parameter; "" if it has too many of them.
+func (v *verbs) formatCall(c toolhost.Contract) string {
+	command := "tool call " + c.Name
+	args := 0
+	for _, p := range c.Parameters {
+		if !p.Required {
+			continue
+		}
+		if args++; args > maxExampleArgs || !plainName.MatchString(p.Name) {
+			return ""
+		}
+		command += " --arg " + p.Name + "=" + strings.ToUpper(p.Name)
+	}
+	return v.FormatCommand(command)
+}
+
+// plainName matches the name of a parameter that a shell takes as it is.
+var plainName = regexp.MustCompile(`\A[A-Za-z0-9_.-]{1,60}\z`)
 
 // printRequest prints the request that the HTTP runtime would send for a call.
 func (v *verbs) printRequest(r *http.Request, body json.RawMessage) {

@@ -368,7 +368,8 @@ func (v *verbs) findAnswered(ctx context.Context, server *cli.Client, me self, n
 	return &answered{m.ID, m.ThreadID, m.From, m.To, m.Body()}, nil
 }
 
-// lastReceived is the value of --reply-to for the newest valid received message.
+// lastReceived is the value of --reply-to for the newest valid received message, and the name of the
+// thread with the newest message.
 const lastReceived = "last"
 
 func findLast(ctx context.Context, me self) (*answered, error) {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gazetteer/internal/cli"
+	"gazetteer/internal/exit"
 	"gazetteer/lint/format"
 	"gazetteer/mailbox"
 	"gazetteer/protocol"
@@ -24,9 +25,11 @@ func (v *verbs) threadCommand() *cobra.Command {
 		Short: "Show the messages and the state of a negotiation",
 		Long: `Thread draws the messages of a negotiation between the two agents, each with the state
 after it, from the mailbox beside the key file and without a server. ID is the beginning of
-a thread's id; without one, all threads are listed. Times are in UTC.
+a thread's id, or "last" for the thread with the newest message; without one, all threads are
+listed. Times are in UTC.
 
   gazetteer thread
+  gazetteer thread last
   gazetteer thread 9b1d
 
 A message that breaks a rule of the thread is drawn with the reason; it changes nothing.`,
@@ -72,6 +75,18 @@ func (v *verbs) listThreads(ctx context.Context) error {
 	return nil
 }
 
+// findLastThread returns the id of the thread with the newest message.
+func findLastThread(ctx context.Context, box *mailbox.Mailbox) (string, error) {
+	threads, err := box.Threads(ctx)
+	if err != nil {
+		return "", explainMailbox(err)
+	}
+	if len(threads) == 0 {
+		return "", exit.NotFoundf("%s has no threads", format.Visible(box.Dir()))
+	}
+	return threads[0].ID, nil
+}
+
 func stateOf(t a2a.Thread) string {
 	if t.State == "" {
 		return string(a2a.Pending)
@@ -83,6 +98,11 @@ func (v *verbs) showThread(ctx context.Context, id string) error {
 	box, err := v.openMailbox(ctx)
 	if err != nil {
 		return err
+	}
+	if id == lastReceived {
+		if id, err = findLastThread(ctx, box); err != nil {
+			return err
+		}
 	}
 	info, messages, err := box.Thread(ctx, id)
 	if err != nil {
