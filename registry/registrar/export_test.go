@@ -61,6 +61,23 @@ func lived(t testing.TB, r *registrar.Registrar, c *testclock.Clock) registry.Ag
 	return a
 }
 
+// TestAgentMovesFromLoopback checks that an agent of a registry under the name localhost moves to one that is
+// for trying things out on that machine, and to no other: nobody else can resolve its first DID.
+func TestAgentMovesFromLoopback(t *testing.T) {
+	c := newClock()
+	r := open(t, registrar.Options{Now: c.Now, DIDHost: "localhost", AllowLoopback: true})
+	a, _ := register(t, r, someone(1))
+	text := export(t, r, a.AirID, transfer.ExportOptions{})
+	_, err := open(t, registrar.Options{Now: c.Now, DIDHost: "other.test"}).Import(t.Context(), strings.NewReader(text))
+	if err == nil || !strings.Contains(err.Error(), "domain cannot be localhost") || !strings.Contains(err.Error(), "registry.allow_loopback") {
+		t.Errorf("a public registry: %v", err)
+	}
+	got, err := open(t, registrar.Options{Now: c.Now, DIDHost: "other.test", AllowLoopback: true}).Import(t.Context(), strings.NewReader(text))
+	if err != nil || got.Origin != "localhost" {
+		t.Errorf("a registry for trials: %+v, %v", got, err)
+	}
+}
+
 func TestAgentMovesWithHistory(t *testing.T) {
 	c, here := newClock(), openStore(t)
 	r := open(t, registrar.Options{Store: here, Now: c.Now})

@@ -136,8 +136,15 @@ func (a *verbs) updateAgent(c *cobra.Command, server *cli.Client, k *keyring, u 
 // printInboxSteps prints what the owner of an agent with a new inbox has to do: read the mail that waits at
 // its old one at the registry, and prove a domain if none is proved.
 func (a *verbs) printInboxSteps(ctx context.Context, server *cli.Client, k *keyring, airID, oldInbox string, services []registry.ServiceEndpoint) {
-	moved := slices.ContainsFunc(services, func(s registry.ServiceEndpoint) bool { return s.Type == did.TypeInbox && s.ServiceEndpoint != oldInbox })
-	if moved && strings.HasSuffix(oldInbox, "/inbox/"+airID) {
+	below := "/inbox/" + airID
+	i := slices.IndexFunc(services, func(s registry.ServiceEndpoint) bool { return s.Type == did.TypeInbox && s.ServiceEndpoint != oldInbox })
+	base, atRegistry := strings.CutSuffix(oldInbox, below)
+	switch {
+	case i < 0 || !atRegistry:
+	case strings.HasSuffix(services[i].ServiceEndpoint, below): // the agent has moved to this registry
+		a.PrintNextSteps("Mail that waits at "+format.Visible(oldInbox)+" stays there. To read it, with the key file for that registry:",
+			"gazetteer --server "+cli.QuoteForShell(base)+" inbox --key agent.key")
+	default:
 		a.PrintNextSteps("Mail that waits at "+format.Visible(oldInbox)+" stays there. To read it, name that inbox once more, and then the new one:",
 			a.formatAgentCommand(k, "update --inbox here"), a.FormatCommand("inbox --key "+cli.QuoteForShell(k.path)))
 	}
