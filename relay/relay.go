@@ -56,7 +56,7 @@ type Inboxes interface {
 	// ErrNoInbox if there is none, and ErrNoAnswer.
 	FindInbox(ctx context.Context, name string) (Inbox, error)
 	// VerifyRead reports whether a request is signed with the current key of the inbox. The error
-	// says why it is not, or matches ErrNoAnswer.
+	// says why it is not, or matches ErrNoAnswer or ErrSuspended.
 	VerifyRead(ctx context.Context, box Inbox, request httpsig.Message) error
 	// AdmitSender reports whether a verified sender may write to an inbox, by the evidence that the
 	// operator requires. The error says what is missing.
@@ -70,6 +70,8 @@ type Inboxes interface {
 var (
 	// ErrNoInbox: no inbox has this name.
 	ErrNoInbox = errors.New("no such inbox")
+	// ErrSuspended: the operator has suspended the agent, and nobody reads its mail.
+	ErrSuspended = errors.New("the agent is suspended")
 	// ErrNoAnswer: the registry of the recipient does not answer; a later request may succeed.
 	ErrNoAnswer = errors.New("the registry of the recipient does not answer")
 )
@@ -397,13 +399,14 @@ func (r *Relay) openInbox(ctx context.Context, name string, verify func(Inbox) e
 	if err != nil {
 		return nil, err
 	}
-	if err := verify(box); errors.Is(err, ErrNoAnswer) {
+	err = verify(box)
+	switch {
+	case errors.Is(err, ErrNoAnswer):
 		return nil, refuseUnresolved()
-	} else if err != nil {
-		return nil, &Refusal{Status: http.StatusUnauthorized, Reason: reasonUnauthorized, Code: "unauthorized", Detail: err.Error()}
-	}
-	if box.Suspended {
+	case errors.Is(err, ErrSuspended), err == nil && box.Suspended:
 		return nil, refuseForbidden("suspended", "the agent is suspended: its mail is stored until the operator restores it")
+	case err != nil:
+		return nil, &Refusal{Status: http.StatusUnauthorized, Reason: reasonUnauthorized, Code: "unauthorized", Detail: err.Error()}
 	}
 	return &Reader{r, box}, nil
 }

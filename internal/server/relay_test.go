@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"crypto/ed25519"
 	"crypto/tls"
 	"crypto/x509"
@@ -16,6 +17,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -23,6 +25,7 @@ import (
 
 	"gazetteer/internal/config"
 	"gazetteer/protocol/did"
+	"gazetteer/protocol/httpsig"
 	"gazetteer/registry"
 	"gazetteer/relay"
 	"gazetteer/relay/recipients"
@@ -200,6 +203,46 @@ func TestAttestedAgentsAreAdmitted(t *testing.T) {
 		}
 		if err := h.admitToolClient(t.Context(), agents[name].AirID, []string{registry.SignalAttestations}); (err == nil) != want {
 			t.Errorf("tool calls of the %s: %v", name, err)
+		}
+	}
+}
+
+// suspendingInboxes suspends an agent after its inbox was found.
+type suspendingInboxes struct {
+	relay.Inboxes
+	suspend func()
+}
+
+func (s suspendingInboxes) FindInbox(ctx context.Context, name string) (relay.Inbox, error) {
+	box, err := s.Inboxes.FindInbox(ctx, name)
+	s.suspend()
+	return box, err
+}
+
+// TestUnsignedReadDuringSuspension suspends an agent at the moment at which a stranger reads its inbox
+// without a signature: between the lookup of the inbox and the check of the request.
+func TestUnsignedReadDuringSuspension(t *testing.T) {
+	c := config.Default()
+	c.DataDir, c.Registry.CheckpointCopy = t.TempDir(), noCheckpointCopy
+	h, err := Open(t.Context(), c, Environment{}, slog.New(slog.DiscardHandler), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	key := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{7}, 32)).Public().(ed25519.PublicKey)
+	agent, _, err := h.registry.Register(t.Context(), registry.Registration{Name: "Reader", PublicKey: did.FormatPublicKey(key)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.relay.Inboxes = suspendingInboxes{h.relay.Inboxes, sync.OnceFunc(func() {
+		if _, err := h.registry.Suspend(t.Context(), agent.AirID, "spam"); err != nil {
+			t.Error(err)
+		}
+	})}
+	for range 2 {
+		_, err := h.relay.Read(t.Context(), agent.AirID, httpsig.Message{Method: "GET", Authority: "localhost", Path: "/inbox/" + agent.AirID + "/pull"})
+		if refused, ok := errors.AsType[*relay.Refusal](err); !ok || refused.Status != http.StatusForbidden || refused.Code != "suspended" {
+			t.Errorf("an unsigned read: %v", err)
 		}
 	}
 }

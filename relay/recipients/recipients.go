@@ -102,7 +102,7 @@ func (x Recipients) VerifyRead(ctx context.Context, box relay.Inbox, request htt
 		return err
 	}
 	if agent.Status == registry.Suspended {
-		return nil // the relay refuses suspended agents itself, with the reason
+		return relay.ErrSuspended // also if it was active when its inbox was found
 	}
 	return x.Registry.VerifyRead(agent, request)
 }
