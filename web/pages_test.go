@@ -1605,16 +1605,20 @@ func TestHostPageLeadsToTheFeedOfItsChanges(t *testing.T) {
 func TestRulePageLeadsToItsHosts(t *testing.T) {
 	h := engine(t, ruleFigures{sample{word: plainWord}})
 	for code, want := range map[string]string{
-		"AI418": `href="/census/hosts?figure=rule:AI418">3 hosts break this rule</a>`,
-		"AI903": `href="/census/hosts?figure=rule:AI903">1 host breaks this rule</a>`,
-		"AI106": "No known host breaks this rule in a current document.",
-		"AI304": `1,200 hosts could break it. Counted on <time datetime="2026-11-20T09:30:00Z">20 November 2026 09:30:00 UTC</time>.`,
-		"AI805": "The census counts errors and warnings, so it has no figure of this rule.",
-		"MORE":  "Those beyond the limit are counted",
+		"AI418":  `href="/census/hosts?figure=rule:AI418">3 hosts break this rule</a>`,
+		"AI903":  `href="/census/hosts?figure=rule:AI903">1 host breaks this rule</a>`,
+		"AI106":  "No known host breaks this rule in a current document.",
+		"AI304":  `1,200 hosts could break it. Counted on <time datetime="2026-11-20T09:30:00Z">20 November 2026 09:30:00 UTC</time>.`,
+		"DOC105": "1,200 hosts are known. Counted on",
+		"AI805":  "The census counts errors and warnings, so it has no figure of this rule.",
+		"MORE":   "Those beyond the limit are counted",
 	} {
 		if page := get(t, h, "/rules/"+code); page.Code != http.StatusOK || !strings.Contains(page.Body.String(), want) {
 			t.Errorf("%s: %d without %s", code, page.Code, want)
 		}
+	}
+	if page := get(t, h, "/rules/DOC105").Body.String(); !strings.Contains(page, "the code DOC105 and your reason to the operator") {
+		t.Error("a rule of Gazetteer asks for a sentence of a draft")
 	}
 	if page := get(t, h, "/rules?basis=own").Body.String(); !strings.Contains(page, `id="DOC101"`) || strings.Contains(page, `id="AGIS502"`) || !strings.Contains(page, `href="/api/v1/rules?basis=own"`) {
 		t.Error("the rules of Gazetteer alone are not listed")

@@ -247,7 +247,8 @@ type hostsView struct {
 	Heading    string
 	Definition string
 	All        tally.Count
-	Of         int // how many hosts could be counted
+	Of         int  // how many hosts could be counted
+	OfAll      bool // these are all known hosts
 	Counted    frame.Moment
 	Note       string // why nothing is counted
 	Hosts      []string
@@ -276,7 +277,7 @@ func (p *Pages) hostsPage(c *gin.Context) (frame.WebPage, error) {
 	}
 	family, _ := census.FamilyOf(list.Figure.Family)
 	value := describeFigure(list.Figure.Family, list.Figure.Value)
-	v := hostsView{Heading: family.Title + ": " + frame.ClipPlain(120, value), Definition: strings.ReplaceAll(family.Definition, "`", ""), All: list.All, Of: list.Of, Counted: p.MomentOf(list.At), Note: frame.AsSentence(list.Note), Hosts: list.Hosts}
+	v := hostsView{Heading: family.Title + ": " + frame.ClipPlain(120, value), Definition: strings.ReplaceAll(family.Definition, "`", ""), All: list.All, Of: list.Of, OfAll: list.Figure.Family != "rule" || census.FormatsOfRule(list.Figure.Value) == nil, Counted: p.MomentOf(list.At), Note: frame.AsSentence(list.Note), Hosts: list.Hosts}
 	if list.Figure.Family == "rule" {
 		v.Rule, v.Heading = list.Figure.Value, "Hosts that break "+frame.ClipPlain(120, value)
 	}

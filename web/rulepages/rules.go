@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"gazetteer/api/answer"
+	"gazetteer/census"
 	"gazetteer/protocol"
 	"gazetteer/protocol/wording"
 	"gazetteer/web/frame"
@@ -186,6 +187,7 @@ type ruleView struct {
 	Domains  int                // that these hosts are below
 	Hosts    int                // that break it with a current document, if they are counted
 	Of       int                // hosts that could break it
+	OfAll    bool               // these are all known hosts
 	At       frame.Moment       // of the count
 	Contact  frame.ExternalLink // of the operator
 }
@@ -232,7 +234,7 @@ func (p *Pages) rulePage(c *gin.Context) (frame.WebPage, error) {
 		if err != nil && !errors.Is(err, answer.ErrNoCensus) && !errors.Is(err, answer.ErrNoFigure) { // MORE is no figure
 			return frame.WebPage{}, err
 		}
-		v.Counted, v.Hosts, v.Domains, v.Of, v.At = err == nil, counted.All.Hosts, counted.All.Domains, counted.Of, p.MomentOf(counted.At)
+		v.Counted, v.Hosts, v.Domains, v.Of, v.OfAll, v.At = err == nil, counted.All.Hosts, counted.All.Domains, counted.Of, census.FormatsOfRule(r.Code) == nil, p.MomentOf(counted.At)
 	}
 	return frame.WebPage{Name: "rule", Title: r.Code + ": " + strings.ReplaceAll(v.Title, "`", ""), Body: v,
 		Description: frame.ClipPlain(200, "The rule "+r.Code+" of "+r.Section+": "+strings.ReplaceAll(r.Text, "`", ""))}, nil

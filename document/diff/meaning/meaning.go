@@ -57,11 +57,30 @@ func Compare(a, b string) Relation {
 	return Rewritten
 }
 
-// haveSameWords reports whether two texts have the same words in the same order, the plural of nouns
-// and an "s" behind verbs aside. Most descriptions that change do not change more.
+// haveSameWords reports whether two texts have the same words in the same order, the plural of nouns,
+// an "s" behind verbs and the amounts of prices aside. Most descriptions that change do not change more.
 func haveSameWords(a, b string) bool {
 	x, y := strings.FieldsFunc(strings.ToLower(a), isBetweenWords), strings.FieldsFunc(strings.ToLower(b), isBetweenWords)
-	return slices.EqualFunc(x, y, func(v, w string) bool { return v == w || v == w+"s" || w == v+"s" })
+	if len(x) != len(y) {
+		return false
+	}
+	for i, v := range x {
+		if w := y[i]; v != w && v != w+"s" && w != v+"s" && !(isAmount(x, i) && isAmount(y, i)) {
+			return false
+		}
+	}
+	return true
+}
+
+// currencies are the words for money beside an amount, in lower case.
+var currencies = strings.Fields("eur euro euros usd dollar dollars gbp pound pounds chf franken pln zł czk kč sek nok dkk kr huf ft ron lei bgn try jpy yen cny inr brl reais mxn pesos aud cad nzd zar uah")
+
+// isAmount reports whether a word is a number beside the name of a currency.
+func isAmount(words []string, at int) bool {
+	if strings.Trim(words[at], "0123456789") != "" {
+		return false
+	}
+	return at > 0 && slices.Contains(currencies, words[at-1]) || at+1 < len(words) && slices.Contains(currencies, words[at+1])
 }
 
 // differsFrom reports whether two descriptions speak of two operations.

@@ -29,6 +29,8 @@ func TestCompare(t *testing.T) {
 		{"Get directions", "Calculate a route between two places", Rewritten},
 		{"Adds a product to the cart of a user", "Puts an item into the basket of a user", Rewritten},
 		{"Deletes a DBParameterGroup", "Deletes a DB parameter group", Rewritten},
+		{"Przyjmuje zlecenie tłumaczenia przysięgłego za 60 PLN od strony", "Przyjmuje zlecenie tłumaczenia przysięgłego za 80 PLN od strony", Rewritten},
+		{"Przyjmuje zlecenie tłumaczenia przysięgłego od 60 stron", "Przyjmuje zlecenie tłumaczenia przysięgłego od 80 stron", Replaced},
 		{"Buchung stornieren", "Cancel a booking", Rewritten},
 		{"Buchung stornieren", "Cancel a booking. Buchung stornieren", Rewritten},
 		{"Cancel a booking", "Eine Buchung stornieren.", Rewritten},
