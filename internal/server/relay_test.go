@@ -219,9 +219,9 @@ func (s suspendingInboxes) FindInbox(ctx context.Context, name string) (relay.In
 	return box, err
 }
 
-// TestUnsignedReadDuringSuspension suspends an agent at the moment at which a stranger reads its inbox
-// without a signature: between the lookup of the inbox and the check of the request.
-func TestUnsignedReadDuringSuspension(t *testing.T) {
+// TestForgedReadDuringSuspension suspends an agent at the moment at which a stranger, who signs with a key
+// of its own, reads its inbox: between the lookup of the inbox and the check of the request.
+func TestForgedReadDuringSuspension(t *testing.T) {
 	c := config.Default()
 	c.DataDir, c.Registry.CheckpointCopy = t.TempDir(), noCheckpointCopy
 	h, err := Open(t.Context(), c, Environment{}, slog.New(slog.DiscardHandler), nil)
@@ -240,9 +240,14 @@ func TestUnsignedReadDuringSuspension(t *testing.T) {
 		}
 	})}
 	for range 2 {
-		_, err := h.relay.Read(t.Context(), agent.AirID, httpsig.Message{Method: "GET", Authority: "localhost", Path: "/inbox/" + agent.AirID + "/pull"})
+		request := httptest.NewRequest("GET", "/inbox/"+agent.AirID+"/pull", nil)
+		request.Host = "localhost"
+		if err := httpsig.Sign(request, nil, ed25519.NewKeyFromSeed(bytes.Repeat([]byte{8}, 32)), httpsig.SignOptions{KeyID: h.registry.DID(agent.AirID)}); err != nil {
+			t.Fatal(err)
+		}
+		_, err := h.relay.Read(t.Context(), agent.AirID, httpsig.FromRequest(request, nil))
 		if refused, ok := errors.AsType[*relay.Refusal](err); !ok || refused.Status != http.StatusForbidden || refused.Code != "suspended" {
-			t.Errorf("an unsigned read: %v", err)
+			t.Errorf("a forged read: %v", err)
 		}
 	}
 }
