@@ -96,6 +96,8 @@ func verbOfID(id, summary, httpMethod string) string {
 	switch {
 	case HTTPVerbs[first] != nil:
 		return behindHTTPWord(words, summary, httpMethod)
+	case httpMethod == "get" && len(words) > 1 && readsThing(first, summary):
+		return ""
 	case pureVerb(first), readingVerbs[first], first == "return" && httpMethod == "post":
 		return first
 	case beginsWithVerb(first, summary) && IsMethodVerb(first) && !emptyVerbs[first] && !namesThing(first, summary) && (httpMethod != "get" || usesAsVerb(first, summary)):
@@ -192,6 +194,26 @@ func pureVerb(word string) bool {
 
 // commonActions are actions with a noun of the same spelling that no operation name means.
 var commonActions = WordSet("find add remove update cancel create send start stop")
+
+// readsThing reports whether a common action at the beginning of the name of a GET is a noun there, as in
+// stop_times: whether its summary begins with another word and has that noun further on ("Times of a stop").
+// Without that the name counts: a call that ends something must not look like one that reads.
+func readsThing(word, summary string) bool {
+	if !commonActions[word] || !english.Lookup(word).Noun || effect.Of(word)&(effect.Read|effect.Compute) != 0 || beginsWithVerb(word, trimIntroduction(summary)) {
+		return false
+	}
+	before := ""
+	for next, rest := firstWord(strings.ToLower(summary)); next != ""; next, rest = firstWord(rest) {
+		if (next == word || next == word+"s") && (determiners[before] || nounPrepositions[before]) {
+			return true
+		}
+		before = next
+	}
+	return false
+}
+
+// nounPrepositions mark the word behind them as a noun.
+var nounPrepositions = WordSet("at by for from in near of on per")
 
 // ratherVerb reports whether a word is used as a verb at least as often as a noun.
 func ratherVerb(word string) bool {
