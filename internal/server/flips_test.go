@@ -473,6 +473,12 @@ func (s *flippedServer) ask(path string) string {
 // and absent right after a start.
 var serviceTotal = regexp.MustCompile(`("seq":\d+),"total":\d+`)
 
+// withoutSequence returns an answer without the newest write of the store. A queue of mail with another
+// number of envelopes makes one more: the store notes it.
+func withoutSequence(answer string) string { return storeSequence.ReplaceAllString(answer, "") }
+
+var storeSequence = regexp.MustCompile(`"seq":\d+`)
+
 // pageCursor matches the cursor of the next page, and that of the feed of changes. They depend on the
 // cursor key: clients with an older cursor begin their list again.
 var pageCursor = regexp.MustCompile(`"(next[a-z_]*|follow)":"[^"]*"`)
@@ -566,7 +572,7 @@ func (d *wholeDirectory) judgeDamage(t *testing.T, dir string, x damage) string 
 		named = d.checkDamage(t, dir, x)
 	}
 	for path, answer := range answers {
-		if answer == d.truth[path] || rolledBack {
+		if answer == d.truth[path] || rolledBack || x.name == "relay/queue.bolt" && withoutSequence(answer) == withoutSequence(d.truth[path]) {
 			continue
 		}
 		status, _ := strconv.Atoi(answer[:3])

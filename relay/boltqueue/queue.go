@@ -223,7 +223,11 @@ func readSequence(tx *bolt.Tx) (uint64, error) {
 	if len(v) != 8 {
 		return 0, store.Corruptf("the sequence has %d bytes", len(v))
 	}
-	return binary.BigEndian.Uint64(v), nil
+	seq := binary.BigEndian.Uint64(v)
+	if seq >= 1<<sequenceBits { // no queue has that many envelopes: a bit has flipped, and no number would be left
+		return 0, store.Corruptf("the sequence is %d", seq)
+	}
+	return seq, nil
 }
 
 // File returns the file of the queue, for its health and its compaction.

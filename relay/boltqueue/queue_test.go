@@ -192,6 +192,30 @@ func TestDamagedMail(t *testing.T) {
 	}
 }
 
+// TestDamagedSequenceIsRefused flips a bit of the number of envelopes, so that a queue would have no
+// number left for new mail.
+func TestDamagedSequenceIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	q := openQueue(t, dir, time.Hour)
+	if _, err := q.Push(t.Context(), testLetter(1)); err != nil {
+		t.Fatal(err)
+	}
+	_, err := q.file.Write(t.Context(), boltfile.Request{Write: func(tx *boltfile.Tx) (refused, err error) {
+		tx.MarkChanged()
+		return nil, tx.Bucket(stateBucket).Put(sequenceKey, binary.BigEndian.AppendUint64(nil, 1|1<<sequenceBits))
+	}})
+	if err := errors.Join(err, q.Close()); err != nil {
+		t.Fatal(err)
+	}
+	q, err = Open(t.Context(), dir, Options{Window: time.Hour, File: boltfile.Options{MinFree: -1}})
+	if !errors.Is(err, store.ErrCorrupt) {
+		t.Errorf("a damaged sequence: %v", err)
+	}
+	if err == nil {
+		q.Close()
+	}
+}
+
 // An inbox that is pulled for a year has few deliveries. Damaged ones count as none, and are reported.
 func TestDeliveriesAreBounded(t *testing.T) {
 	q := openQueue(t, t.TempDir(), time.Hour)
