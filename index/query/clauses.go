@@ -84,8 +84,9 @@ func ordersBareNoun(words []string) bool {
 	if at < 1 || at+1 >= len(words) {
 		return false
 	}
-	verb, object := normalizeWord(words[at]), english.Lookup(normalizeWord(words[at+1]))
-	return english.Lookup(verb).Verb && effect.Of(verb) != 0 && (!object.Verb || object.NounCount >= object.VerbCount)
+	verb, next := normalizeWord(words[at]), normalizeWord(words[at+1])
+	object := english.Lookup(next)
+	return english.Lookup(verb).Verb && effect.Of(verb) != 0 && !slices.Contains(prepositions, next) && (!object.Verb || object.NounCount >= object.VerbCount)
 }
 
 // asksQuestion reports whether words begin like a question: what is it about, is the author angry.
@@ -154,7 +155,7 @@ func isStatement(words []string) bool {
 // have after their subject.
 var (
 	statementSubjects = strings.Fields("he nobody she somebody someone")
-	finiteForms       = strings.Fields("has have had isn't aren't wasn't weren't hasn't haven't didn't doesn't don't won't can't cannot does did will")
+	finiteForms       = strings.Fields("has have had isn't aren't wasn't weren't hasn't haven't didn't doesn't don't won't can't cannot does did will must mustn't should shouldn't would wouldn't could couldn't")
 )
 
 // refersBack reports whether a clause refers to an object of an earlier one: what lands there, send

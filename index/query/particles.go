@@ -106,10 +106,33 @@ const requirementWeight = 0.3
 // requirementNouns are things that a service may require of its callers.
 var requirementNouns = strings.Fields("account authentication credentials key keys login registration signup subscription")
 
+// remainderLength returns the number of words that say that all else stays as it is, 0 for other words:
+// leave the rest as it is, keep everything else.
+func remainderLength(lower []string) int {
+	if !slices.Contains(staying, lower[0]) {
+		return 0
+	}
+	for n := 2; n <= min(len(lower), 3); n++ {
+		if slices.Contains(remainders, strings.Join(lower[1:n], " ")) {
+			return n
+		}
+	}
+	return 0
+}
+
+// What stays, and the words before it.
+var (
+	staying    = strings.Fields("keep keeping leave leaves leaving")
+	remainders = []string{"everything else", "all else", "the rest", "the others", "others"}
+)
+
 // weighRequirements lowers the weight of words for things that a service must not require: "without
 // an API key", "no login".
 func weighRequirements(lower []string, weights []float32, from int) {
 	for i := from; i < len(lower); i++ {
+		for k := range remainderLength(lower[i:]) {
+			weights[i+k] *= requirementWeight
+		}
 		if w := lower[i]; (w == "without" || w == "no") && i > from {
 			for n := i + 1; n < len(lower) && n <= i+4; n++ {
 				if slices.Contains(requirementNouns, lower[n]) {

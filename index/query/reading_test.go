@@ -223,6 +223,25 @@ func TestWhatHasHappenedIsNoAct(t *testing.T) {
 	}
 }
 
+// TestStatementsBeforeOrders checks that a statement before a comma is no request, and that nouns which
+// "and" joins are not one.
+func TestStatementsBeforeOrders(t *testing.T) {
+	a, err := tokens.NewAnalyzer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if act := ParseRequest(a, "The cleaner must not come on Thursday, call the visit off").Act; !act.Ends {
+		t.Errorf("the visit is not called off: %+v", act)
+	}
+	if r := ParseRequest(a, "Erase job 77123 with its audio and text for good"); len(r.Acts) != 1 || r.Act.Wanted != effect.End {
+		t.Errorf("a text is sent: %+v", r.Acts)
+	}
+	r := ParseRequest(a, "Change the due date of the task, leave the rest as it is")
+	if rest := weightOf(r, "rest"); rest >= weightOf(r, "date") {
+		t.Errorf("what stays weighs %g", rest)
+	}
+}
+
 // A thing and what it is about is to be shown, unless it is new.
 func TestTopicsAreShown(t *testing.T) {
 	a, err := tokens.NewAnalyzer()
