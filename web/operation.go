@@ -39,7 +39,7 @@ type parameterView struct {
 	Name        string
 	Type        string
 	Where       string // in the path, in the query, in the body
-	Required    bool
+	Need        string // required or optional, "" in the path, where every parameter is required
 	Description string
 }
 
@@ -70,7 +70,7 @@ func operationOf(o document.Operation, s document.Service) operationView {
 	}
 	for _, p := range o.Parameters {
 		v.Parameters = append(v.Parameters, parameterView{
-			Name: p.Name, Type: p.Type, Where: placeWords[p.In], Required: p.Required, Description: p.Description,
+			Name: p.Name, Type: p.Type, Where: placeWords[p.In], Need: needOf(p), Description: p.Description,
 		})
 	}
 	return v
@@ -80,6 +80,17 @@ func operationOf(o document.Operation, s document.Service) operationView {
 func (v operationView) withFewParameters() operationView {
 	v.Parameters, v.More = frame.SplitAt(v.Parameters, maxParameters)
 	return v
+}
+
+// needOf says whether a parameter must be given, "" for one in the path: its place says it.
+func needOf(p document.Parameter) string {
+	switch {
+	case p.In == "path":
+		return ""
+	case p.Required:
+		return "required"
+	}
+	return "optional"
 }
 
 // repeatWords describe whether an operation may be repeated safely.

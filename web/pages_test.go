@@ -1034,8 +1034,10 @@ func faults(page *html.Node) []string {
 			fault("the field %q has no label", attribute(n, "name"))
 		}
 		for _, key := range []string{"aria-labelledby", "aria-describedby"} {
-			if id := attribute(n, key); id != "" && ids[id] == 0 {
-				fault("%s names %q, which is not there", key, id)
+			for id := range strings.FieldsSeq(attribute(n, key)) {
+				if ids[id] == 0 {
+					fault("%s names %q, which is not there", key, id)
+				}
 			}
 		}
 		if href := attribute(n, "href"); strings.HasPrefix(href, "#") && ids[href[1:]] == 0 {

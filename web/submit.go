@@ -19,6 +19,7 @@ import (
 type submitView struct {
 	Hosts         string // as sent
 	Trouble, Help string
+	Wrong         string // the ID of the field that the reader has to change, "" for none
 	Refused       []refusedView
 	Visits        []submittedView
 	Again         string // address of the page that shows the visits now
@@ -78,9 +79,11 @@ func (p *Pages) submitHosts(c *gin.Context) (frame.WebPage, error) {
 	switch {
 	case len(names) == 0:
 		v.Trouble, v.Help = "No host was entered.", "Give at least one, such as api.example.com."
+		v.Wrong = "hosts"
 		return submitPage(http.StatusBadRequest, v), nil
 	case len(names) > maxHostLines:
 		v.Trouble, v.Help = fmt.Sprintf("There are %d names; at most %d are accepted at once.", len(names), maxHostLines), "Send them in parts."
+		v.Wrong = "hosts"
 		return submitPage(http.StatusBadRequest, v), nil
 	}
 	list, err := p.answers.Submit(r.Context(), names, frame.ClientOf(c))

@@ -19,9 +19,9 @@ func TestSubmitPage(t *testing.T) {
 		status      int
 		says        []string
 	}{
-		{"three", "a.example.com\r\nb.example.com, <script>x</script>\u202e", nil, 200, []string{`href="/services/a.example.com"`, "first visit", "It was visited", "Not accepted", "&lt;script&gt;", "U+202E", `href="/submit?watch=a.example.com&amp;watch=ristorante.test"`}},
-		{"none", " \r\n ", nil, 400, []string{"No host was entered"}},
-		{"many", strings.Repeat("a.example.com\n", 101), nil, 400, []string{"101 names"}},
+		{"three", "a.example.com\r\nb.example.com, <script>x</script>\u202e", nil, 200, []string{`href="/services/a.example.com"`, "first visit", "It was visited", "Not accepted", "&lt;script&gt;", "U+202E", `<a href="#hosts">Change the names</a>`, `aria-describedby="refused hosts-help" aria-invalid="true"`, `href="/submit?watch=a.example.com&amp;watch=ristorante.test"`}},
+		{"none", " \r\n ", nil, 400, []string{"No host was entered", `<p id="trouble">`, `<a href="#hosts">Change the names</a>`, `aria-describedby="trouble hosts-help" aria-invalid="true"`}},
+		{"many", strings.Repeat("a.example.com\n", 101), nil, 400, []string{"101 names", `<a href="#hosts">Change the names</a>`}},
 		{"too long", strings.Repeat("a", 70<<10), nil, 400, []string{"is longer than"}},
 		{"too often", "a.example.com", &answer.QuotaError{Message: "too many hosts were named", Wait: time.Minute}, 429, []string{"Too many hosts were named", "a.example.com</textarea>"}},
 		{"no crawler", "a.example.com", answer.ErrNoCrawl, 503, []string{"does not crawl"}},

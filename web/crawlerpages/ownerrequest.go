@@ -24,6 +24,7 @@ type ownerRequestView struct {
 	Subdomains    bool
 	Sent          bool // the form was sent
 	Trouble, Help string
+	Wrong         string // the ID of the field that the reader has to change, "" for none
 	Done          string // what has been done
 	// Value is the text to publish, and Probes show the present content: only for a request that is
 	// not proved.
@@ -32,6 +33,12 @@ type ownerRequestView struct {
 	Closed bool // this server asks no other hosts, so that only a signature proves a request
 	More   bool // a look has more values than it shows
 }
+
+// The IDs of the fields of the form: the first action stands for all.
+const (
+	hostField    = "host"
+	requestField = "request-out"
+)
 
 // maxOwnerForm is the size of the form.
 const maxOwnerForm = 4 << 10
@@ -46,6 +53,7 @@ func (p *Pages) submitOwnerRequest(c *gin.Context) (frame.WebPage, error) {
 	switch {
 	case v.Host == "":
 		v.Trouble, v.Help = "There is no name of a host.", "Give one, such as www.example.com."
+		v.Wrong = hostField
 		return p.botPage(http.StatusBadRequest, v), nil
 	case v.Request == "recrawl":
 		s, err := p.answers.Recrawl(r.Context(), v.Host, frame.ClientOf(c), nil)
@@ -56,6 +64,7 @@ func (p *Pages) submitOwnerRequest(c *gin.Context) (frame.WebPage, error) {
 		return p.botPage(http.StatusOK, v), nil
 	case v.Request != string(owner.OptOut) && v.Request != string(owner.OptIn):
 		v.Request, v.Trouble, v.Help = "", "The request does not say what to do.", "Choose one of the actions."
+		v.Wrong = requestField
 		return p.botPage(http.StatusBadRequest, v), nil
 	}
 	a, err := p.answers.HandleOwnerRequest(r.Context(), owner.RequestKind(v.Request), v.Host, v.Subdomains, frame.ClientOf(c), nil)
@@ -100,6 +109,7 @@ func (p *Pages) ownerFormAgain(c *gin.Context, v ownerRequestView, err error) (f
 	switch {
 	case isHost:
 		status, v.Trouble, v.Help = http.StatusBadRequest, frame.AsSentence(frame.PlainText(host.Problem)), frame.AsSentence(host.Help)
+		v.Wrong = hostField
 	case isOver:
 		again(over.Wait)
 		status, v.Trouble, v.Help = http.StatusTooManyRequests, frame.AsSentence(over.Message), "Come back later."
@@ -116,6 +126,7 @@ func (p *Pages) ownerFormAgain(c *gin.Context, v ownerRequestView, err error) (f
 		status, v.Trouble, v.Help = http.StatusForbidden, "The operator of this server has excluded this host.", "Write to the operator; the address is above."
 	case errors.Is(err, answer.ErrNoService):
 		status, v.Trouble, v.Help = http.StatusNotFound, "Nothing is known of this host.", "To have it visited, enter it at Add a service (/submit)."
+		v.Wrong = hostField
 	case errors.Is(err, answer.ErrNoCrawl), errors.Is(err, answer.ErrNoOwnerRequests):
 		status, v.Trouble, v.Help = http.StatusServiceUnavailable, "This server does not crawl.", "It shows what was found before."
 	default:
