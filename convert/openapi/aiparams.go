@@ -171,7 +171,7 @@ func describeConstraints(n *protocol.Node) []string {
 			out = append(out, c.word+v.Text+c.unit)
 		}
 	}
-	if f := n.Member("format").Str(); f == "date" || f == "date-time" || f == "uuid" || f == "email" || f == "uri" || f == "binary" {
+	if f := n.Member("format").Str(); f == "date" || f == "date-time" || f == "time" || f == "uuid" || f == "email" || f == "uri" || f == "binary" {
 		out = append(out, "format "+f)
 	}
 	return out

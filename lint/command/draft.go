@@ -217,7 +217,7 @@ func (f field) describeParam() string {
 	}
 	typ, form := jsonType(f.typ)
 	if form != "" {
-		requirement += ", " + form
+		requirement += ", format " + form // as conversions from OpenAPI write it
 	}
 	return typ + ", " + requirement
 }

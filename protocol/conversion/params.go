@@ -11,6 +11,9 @@ import (
 	"gazetteer/protocol/tree"
 )
 
+// paramFormats are the formats of JSON Schema that a description of a parameter can name: "format date".
+var paramFormats = []string{"date", "date-time", "time", "email", "uri", "uuid"}
+
 // ParamSchema converts a parameter description to JSON Schema.
 func ParamSchema(p aidiscovery.Param) *protocol.Node {
 	n := tree.Object()
@@ -33,6 +36,10 @@ func ParamSchema(p aidiscovery.Param) *protocol.Node {
 	}
 	description := p.Description
 	for _, c := range p.Constraints {
+		if f, named := strings.CutPrefix(c, "format "); named && !list && n.Member("format") == nil && slices.Contains(paramFormats, f) && n.Member("type").Str() == "string" {
+			tree.Put(n, "format", tree.String(f))
+			continue
+		}
 		one := aidiscovery.Param{Constraints: []string{c}}.Meaning()
 		if list || !putConstraints(n, one) {
 			description = strings.TrimPrefix(description+", "+c, ", ")

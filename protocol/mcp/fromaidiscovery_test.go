@@ -15,7 +15,7 @@ import (
 func TestFromAIDiscovery(t *testing.T) {
 	out, err := FromAIDiscovery([]byte(`{"aiendpoint": "1.0", "service": {"name": "Notes", "description": "Keeps notes"}, "capabilities": [
 		{"id": "find_notes", "description": "Finds notes", "endpoint": "/notes/:book", "method": "GET", "returns": "notes[] {id, text}",
-			"params": {"book": "string, required", "limit": "integer, optional, max 50 -- how many"}},
+			"params": {"book": "string, required", "limit": "integer, optional, max 50 -- how many", "since": "string, optional, format date -- not before", "kind": "string, optional, format short"}},
 		{"id": "Drop Note", "description": "Removes a note", "endpoint": "/notes/:id", "method": "DELETE"}]}`), conversion.Options{Extended: true})
 	if err != nil {
 		t.Fatal(err)
@@ -26,7 +26,7 @@ func TestFromAIDiscovery(t *testing.T) {
 	}
 	for i, want := range []string{
 		`{"name":"find_notes","description":"Finds notes\n Returns: notes[] {id, text}","inputSchema":{"type":"object","properties":{"book":{"type":"string"},` +
-			`"limit":{"type":"integer","maximum":50,"description":"how many"}},"required":["book"]},"annotations":{"readOnlyHint":true}}`,
+			`"limit":{"type":"integer","maximum":50,"description":"how many"},"since":{"type":"string","format":"date","description":"not before"},"kind":{"type":"string","description":"format short"}},"required":["book"]},"annotations":{"readOnlyHint":true}}`,
 		`{"name":"drop_note","description":"Removes a note","inputSchema":{"type":"object","properties":{"id":{"type":"string"}},"required":["id"]},"annotations":{"readOnlyHint":false,"idempotentHint":true}}`,
 	} {
 		if got := string(protocol.WriteJSON(root.Member("tools").Items[i], "")); got != want {
