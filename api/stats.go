@@ -56,6 +56,7 @@ type FigureFamily struct {
 type HostsFigure struct {
 	Value   string `json:"value" doc:"can be a text of a stranger"`
 	Hosts   int    `json:"hosts"`
+	Of      int    `json:"of" doc:"how many hosts it could count: the known hosts, and for a rule about documents those with a document of its format"`
 	Domains int    `json:"domains" doc:"the registered domains that these hosts are below"`
 	List    string `json:"list" doc:"the hosts that it counts"`
 }
@@ -133,7 +134,7 @@ func (a *API) getStats(ctx context.Context, in *statsInput) (*route.Output[Stats
 		t := s.Table(f.Name)
 		list := FigureFamily{Family: f.Name, Title: f.Title, Definition: f.Definition, Total: s.Totals[f.Name], Values: []HostsFigure{}}
 		for _, row := range t.Rows[:min(len(t.Rows), in.Limit)] {
-			list.Values = append(list.Values, HostsFigure{row.Feature.Value, s.Features[row.Feature].Hosts, s.Features[row.Feature].Domains, countedPath + "?" + url.Values{"figure": {row.Feature.String()}}.Encode()})
+			list.Values = append(list.Values, HostsFigure{row.Feature.Value, s.Features[row.Feature].Hosts, s.HostsOf(row.Feature), s.Features[row.Feature].Domains, countedPath + "?" + url.Values{"figure": {row.Feature.String()}}.Encode()})
 		}
 		v.Families = append(v.Families, list)
 	}

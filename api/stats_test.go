@@ -59,7 +59,7 @@ func TestStatsOverHTTP(t *testing.T) {
 		for _, v := range f.Values {
 			var page api.CountedHosts
 			decodeInto(t, h.get(v.List, 200), &page)
-			if lists++; page.Total != v.Hosts || v.Hosts > 0 && len(page.Hosts) == 0 {
+			if lists++; page.Total != v.Hosts || page.Of != v.Of || v.Of < v.Hosts || v.Hosts > 0 && len(page.Hosts) == 0 {
 				t.Errorf("%s %q: %d hosts, its list has %d", f.Family, v.Value, v.Hosts, page.Total)
 			}
 		}

@@ -234,15 +234,24 @@ func (f *Figures) familyTable(family Family) Table {
 
 // hostsUnder returns the number of hosts that could break a rule, "" for a rule that is about no format.
 func (f *Figures) hostsUnder(code string) string {
-	formats := FormatsOfRule(code)
-	if formats == nil {
+	if FormatsOfRule(code) == nil {
 		return ""
+	}
+	return fmt.Sprint(f.HostsOf(Feature{"rule", code}))
+}
+
+// HostsOf returns how many hosts could have a feature: the known hosts, and for a rule about documents
+// those with a document of its format.
+func (f *Figures) HostsOf(feature Feature) int {
+	formats := FormatsOfRule(feature.Value)
+	if feature.Family != "rule" || formats == nil {
+		return f.Hosts
 	}
 	n := 0
 	for _, format := range formats {
 		n += f.Features[Feature{"format", format}].Hosts
 	}
-	return fmt.Sprint(n)
+	return n
 }
 
 // minAtRisk is the number of hosts from which on the plot of the survival has a share.
