@@ -458,6 +458,7 @@ func TestForgedRecordsAreRefused(t *testing.T) {
 		"merged and active":                 {set("merged_into", a.AirID), "value"},
 		"absorbed texts":                    {set("absorbed", []string{hidden}), "value"},
 		"absorbed too many":                 {set("absorbed", slices.Repeat([]string{a.AirID}, 21)), "value"},
+		"moved by its registration":         {set("moved_to", "did:wba:bank.test"), "moved"},
 		"a key of the year 2099":            {set("key_since", "2099-01-01T00:00:00Z"), "time"},
 		"an actor that is no word":          {func(e, _, _ map[string]any) { e["actor"] = hidden }, "event"},
 		"changed members that are no words": {func(e, _, _ map[string]any) { e["changed_fields"] = []string{hidden} }, "event"},
@@ -483,6 +484,28 @@ func TestForgedRecordsAreRefused(t *testing.T) {
 	for _, text := range []string{lost, forgedRecord(t, text, set("imported", "2099-01-01T00:00:00Z"))} {
 		_, err = open(t, registrar.Options{Now: c.Now}).Import(t.Context(), strings.NewReader(text))
 		refused(t, err)
+	}
+}
+
+// TestSignatureOfAnEarlierEntryIsRefused lets a change rest on the signature of an earlier one.
+func TestSignatureOfAnEarlierEntryIsRefused(t *testing.T) {
+	c := newClock()
+	r := open(t, registrar.Options{Now: c.Now})
+	a := proved(t, r, 1, nil)
+	for _, text := range []string{"first", "second"} {
+		if _, _, err := r.Update(t.Context(), a.AirID, by(t, r, a, 1, c.Now()), changeDescription(text)); err != nil {
+			t.Fatal(err)
+		}
+		c.Advance(time.Second)
+	}
+	text := export(t, r, a.AirID, transfer.ExportOptions{})
+	var first struct{ Entry map[string]any }
+	if err := json.Unmarshal([]byte(strings.Split(text, "\n")[2]), &first); err != nil {
+		t.Fatal(err)
+	}
+	_, err := open(t, registrar.Options{Now: c.Now}).Import(t.Context(), strings.NewReader(forged(t, text, 3, func(e, _ map[string]any) { e["authority"] = first.Entry["authority"] })))
+	if e := refused(t, err); e.Code != "signature" {
+		t.Errorf("%s: %v", e.Code, e)
 	}
 }
 

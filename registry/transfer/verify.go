@@ -18,6 +18,7 @@ import (
 // history are valid. It returns the number of signed entries.
 func (x *parsedExport) verifyHistory() (signed int, err error) {
 	hosts := x.entryHosts()
+	used := map[string]bool{} // what the agent has signed
 	var before registry.HistoryEntry
 	for i, e := range x.entries {
 		line := i + 2
@@ -33,6 +34,10 @@ func (x *parsedExport) verifyHistory() (signed int, err error) {
 			return 0, errorAtLine(line, err)
 		}
 		if len(own) > 0 {
+			if used[e.Authority.Signed] {
+				return 0, exportError(line, "signature", "it rests on what the agent has signed for an earlier entry", "the history was changed: export the agent again")
+			}
+			used[e.Authority.Signed] = true
 			signed++
 		}
 		for _, key := range own {
@@ -141,8 +146,8 @@ func verifyEntry(before *registry.Agent, e registry.HistoryEntry, host did.Web) 
 	if before != nil {
 		return own, checkKeyChange(*before, e, agentDID, e.Authority)
 	}
-	if len(e.Agent.Retired) > 0 || e.Agent.Recovery != nil {
-		return nil, &registry.Error{Code: "key", Message: "an agent that was just registered has retired keys", Help: "the history was changed: export the agent again"}
+	if len(e.Agent.Retired) > 0 || e.Agent.Recovery != nil || e.Agent.MovedTo != "" {
+		return nil, &registry.Error{Code: "key", Message: "an agent that was just registered has retired keys, or has moved", Help: "the history was changed: export the agent again"}
 	}
 	return own, nil
 }
@@ -150,10 +155,10 @@ func verifyEntry(before *registry.Agent, e registry.HistoryEntry, host did.Web) 
 // keepsMove reports whether an entry leaves the DID under which the agent continues elsewhere as it
 // was. An import at that place removes it.
 func keepsMove(before *registry.Agent, e registry.HistoryEntry) bool {
-	if before == nil || e.Event == registry.EventImported {
-		return e.Agent.MovedTo == "" || before != nil && e.Agent.MovedTo == before.MovedTo
+	if before == nil {
+		return e.Agent.MovedTo == ""
 	}
-	return e.Agent.MovedTo == before.MovedTo
+	return e.Agent.MovedTo == before.MovedTo || e.Event == registry.EventImported && e.Agent.MovedTo == ""
 }
 
 // isAgentKey reports whether a key belongs to the agent before or after an entry.
