@@ -7,6 +7,10 @@ func TestTextOfRule(t *testing.T) {
 	if got := string(markRule("`service` has a name, not <b>: service")); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
+	const form = `written <code><span class="one-line">YYYY-MM-DD</span></code> or <code><span class="one-line">YYYY-MM-DD</span>Thh:<wbr>mm:ssZ</code>`
+	if got := string(markRule("written `YYYY-MM-DD` or `YYYY-MM-DDThh:mm:ssZ`")); got != form {
+		t.Errorf("%s, want %s", got, form)
+	}
 }
 
 // TestMembersHaveCodeFont checks that a page sets the names of members in the font of code, and neither

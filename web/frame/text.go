@@ -73,7 +73,8 @@ func breakLongWords(s string, longest int) template.HTML {
 }
 
 // hyphenated keeps words in one line.
-var hyphenated = strings.NewReplacer("well-known", `<span class="one-line">well-known</span>`, "P-256", `<span class="one-line">P-256</span>`, "P-384", `<span class="one-line">P-384</span>`)
+var hyphenated = strings.NewReplacer("well-known", `<span class="one-line">well-known</span>`, "P-256", `<span class="one-line">P-256</span>`, "P-384", `<span class="one-line">P-384</span>`,
+	"YYYY-MM-DD", `<span class="one-line">YYYY-MM-DD</span>`)
 
 // maxWhole is the number of characters of a member's name that fits a line of the narrowest window.
 const maxWhole = 34
