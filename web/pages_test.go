@@ -856,6 +856,33 @@ func TestAgentWithoutItsHandle(t *testing.T) {
 	}
 }
 
+// erasedAgent has an agent that its owner has erased.
+type erasedAgent struct{ sample }
+
+func (s erasedAgent) AgentDetails(context.Context, string) (answer.AgentDetails, error) {
+	a := registry.Agent{AirID: airID, Status: registry.Erased, Created: now.Add(-50 * time.Hour).Truncate(24 * time.Hour), Updated: now.Add(-time.Hour), Entries: 3}
+	return answer.AgentDetails{AgentAnswer: answer.AgentAnswer{Agent: a}, Entries: 3, History: []registry.HistoryEntry{{N: 3, AirID: airID, Event: registry.EventErased, Actor: "owner", At: a.Updated}}}, nil
+}
+
+// TestErasedAgent checks that the page of an erased agent says when it was erased, and shows nothing that was
+// deleted as if it were missing.
+func TestErasedAgent(t *testing.T) {
+	text := textOf(parse(t, get(t, engine(t, erasedAgent{sample{word: plainWord}}), "/agents/"+airID).Body.String()))
+	for _, want := range []string{
+		"This agent was erased an hour ago.", now.Add(-time.Hour).UTC().Format("2 January 2006 15:04:05") + " UTC when, and by whom",
+		now.Add(-50*time.Hour).UTC().Format("2 January 2006") + "; the time of day is deleted", "Its AIR ID, which is never assigned again", "by its owner",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page does not say %q:\n%s", want, text)
+		}
+	}
+	for _, wrong := range []string{"no key on file", "has no key", "ago the entry in its history", "Trust score", "In its own words"} {
+		if strings.Contains(text, wrong) {
+			t.Errorf("the page says %q", wrong)
+		}
+	}
+}
+
 func TestAgentSearchByEvidence(t *testing.T) {
 	asked := &asking{sample: sample{word: plainWord, hits: 45}}
 	h := engine(t, asked)

@@ -37,6 +37,8 @@ type agentView struct {
 	Status       string
 	Reason       string
 	Gone         bool // it has no DID document any more
+	Erased       frame.Moment
+	Day          string // of its registration, for an erased agent
 	DID          string
 	Inbox        string
 	Capabilities []string
@@ -229,6 +231,9 @@ func (p *Pages) agentPage(c *gin.Context) (frame.WebPage, error) {
 	}
 	if lost := a.HandleLost; lost != nil {
 		v.HandleLost = &lostHandleView{lost.Handle, lost.To, p.MomentOf(lost.At)}
+	}
+	if a.Status == registry.Erased {
+		v.Erased, v.Day = p.MomentOf(a.Updated), a.Created.UTC().Format("2 January 2006")
 	}
 	v.Name = cmp.Or(v.Name, a.AirID) // erased
 	v.About, v.AboutMore = p.attestationViews(d, d.About, func(t registry.Attestation) string { return t.Attester })
