@@ -45,13 +45,14 @@ func (s *searcher) correctSpelling() (*Correction, error) {
 		return nil, nil
 	}
 	fields := strings.Fields(tokens.PlainText(s.query.Words))
+	isMixed := strings.ContainsFunc(s.query.Words, unicode.IsLower) // then a word in capitals is an abbreviation
 	var correction Correction
 	replaced := make(map[string]string) // by the replacement: as it was asked
 	for i, field := range fields {
 		asked := strings.TrimFunc(field, unicode.IsPunct)
 		word := strings.ToLower(asked)
 		if len(correction.Words) == maxCorrections || !spelling.IsCorrectable(word) || i > 0 && asked != word && asked != strings.ToUpper(word) ||
-			len(word) < minCapitals && asked != word {
+			len(word) < minCapitals && asked != word || asked == strings.ToUpper(word) && asked != word && isMixed {
 			continue
 		}
 		used, err := s.correctionOf(word, i == 0)

@@ -126,7 +126,7 @@ func (r *Request) setActs(fields []string, weights []float32, from, to int, clau
 			p.Verbs = slices.DeleteFunc(p.Verbs, func(v string) bool { return v == "create" && !strings.Contains(strings.ToLower(p.Text), v) })
 		}
 		// The request still asks for an action: the prohibition is about something else.
-		p.ReadOnly = p.ReadOnly && (r.Act.Wanted == 0 || r.Act.Wanted&Reading != 0)
+		p.ReadOnly = p.ReadOnly && (p.tells || r.Act.Wanted == 0 || r.Act.Wanted&Reading != 0)
 		if p.ReadOnly {
 			r.Act.Wanted = Reading
 		}

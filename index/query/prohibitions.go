@@ -20,6 +20,8 @@ type Prohibition struct {
 	Verbs []string
 	// ReadOnly reports whether the request forbids all changes.
 	ReadOnly bool
+	// tells is set where the request asks to be told something instead of what it says before.
+	tells bool
 }
 
 // A prohibitionSpan is a prohibition and its words.
@@ -202,8 +204,17 @@ func findProhibition(words []string, start, end int, follows bool) (prohibitionS
 				n = 2
 			}
 			return prohibitionSpan{Prohibition{ReadOnly: true}, start + i, start + i + n, false, nil}, true
-		case i == 0 && follows && (w == "only" || w == "just") && slices.Contains(determiners, next):
+		case follows && (i == 0 || i == 1 && lower[0] == "but") && (w == "only" || w == "just") && slices.Contains(determiners, next):
 			return prohibitionSpan{Prohibition{ReadOnly: true}, start, end, true, nil}, true
+		case follows && (w == "only" || w == "just") && asksOnlyToKnow(lower[i+1:]):
+			return prohibitionSpan{Prohibition{ReadOnly: true, tells: true}, start, end, true, nil}, true
+		case i > 0 && (w == "instead" && next == "of" || w == "rather" && next == "than"):
+			other := skipAdverbs(lower[i+2:])
+			verbs := forbiddenVerbs(append([]string{"not"}, other[:min(1, len(other))]...))
+			if len(verbs) == 0 || slices.Contains(verbs, baseVerb(lower[0])) {
+				continue // book the window seat instead of booking the aisle
+			}
+			return prohibitionSpan{Prohibition{Verbs: verbs}, start + i, end, false, nil}, true
 		case !slices.Contains(negations, w) || slices.Contains(notNegated, next) || statesInability(lower, i):
 			continue
 		}
@@ -234,6 +245,25 @@ func findProhibition(words []string, start, end int, follows bool) (prohibitionS
 	}
 	return prohibitionSpan{}, false
 }
+
+// asksOnlyToKnow reports whether words behind "only" ask to be told something: tell me the price, want to
+// know it.
+func asksOnlyToKnow(words []string) bool {
+	for len(words) > 2 && (slices.Contains(needing, words[0]) || words[0] == "to") {
+		words = words[1:]
+	}
+	return len(words) > 1 && (words[0] == "know" || slices.Contains(tellPhrases, words[0]) && slices.Contains(objectPronouns, words[1]))
+}
+
+// skipAdverbs returns words without those at their beginning that weaken what follows.
+func skipAdverbs(words []string) []string {
+	for len(words) > 0 && slices.Contains(weakening, words[0]) {
+		words = words[1:]
+	}
+	return words
+}
+
+var weakening = strings.Fields("just merely only simply")
 
 // verbsOfAct returns the verbs that do more than read for a noun that names an act: order, bookings.
 func verbsOfAct(noun string) (verbs []string) {

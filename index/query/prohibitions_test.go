@@ -89,6 +89,32 @@ func TestNotYetForbidsChanges(t *testing.T) {
 	}
 }
 
+// TestOneActInsteadOfAnother checks what requests rule out by naming it beside what they want.
+func TestOneActInsteadOfAnother(t *testing.T) {
+	a, err := tokens.NewAnalyzer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, verb := range map[string]string{
+		"wipe the appointment completely instead of just cancelling it": "cancel",
+		"archive the project rather than delete it":                     "delete",
+		"make an offer instead of paying the 790 asked":                 "pay",
+	} {
+		if p := ParseRequest(a, text).Prohibitions; len(p) != 1 || !slices.Equal(p[0].Verbs, []string{verb}) {
+			t.Errorf("%q forbids %+v", text, p)
+		}
+	}
+	if p := ParseRequest(a, "book the window seat instead of booking the aisle").Prohibitions; len(p) != 0 {
+		t.Errorf("a booking forbids %+v", p)
+	}
+	for _, text := range []string{"Ask for a plumber on Monday, but only tell me the price", "book a taxi, I only want to know the price"} {
+		r := ParseRequest(a, text)
+		if len(r.Prohibitions) != 1 || !r.Prohibitions[0].ReadOnly || r.Act.Wanted != Reading {
+			t.Errorf("%q wants %v and forbids %+v", text, r.Act.Wanted, r.Prohibitions)
+		}
+	}
+}
+
 // What a prohibition forbids is not looked for, in whatever words: the expression, its verb, or a
 // verb that it has the request end something with.
 func TestForbiddenActsAreNotLookedFor(t *testing.T) {
