@@ -95,7 +95,7 @@ func (p *Pages) sourcePage(c *gin.Context) (frame.WebPage, error) {
 	v.Lines, v.Rest, v.LaidOut = shown.Lines, shown.Rest+strings.Count(string(whole[len(text):]), "\n"), laidOut
 	for _, f := range shown.Findings {
 		if f.First.Anchor == "" {
-			v.Elsewhere = append(v.Elsewhere, lineNote{f.Code, f.Message, f.Tone})
+			v.Elsewhere = append(v.Elsewhere, lineNote{Code: f.Code, Message: f.Message, Tone: f.Tone})
 		}
 	}
 	return frame.WebPage{Name: "source", Title: fmt.Sprintf("%s of %s", v.Kind, v.Host), Feeds: feedsOf(host), Body: v,

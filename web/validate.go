@@ -335,13 +335,20 @@ type sourceLine struct {
 	Notes          []lineNote
 }
 
-type lineNote struct{ Code, Message, Tone string }
+type lineNote struct {
+	Code, Message, Tone string
+	Column              int // in a line that is cut, 0 in others
+}
 
 const (
 	maxChecked = 200  // findings of one document that its lines show
 	maxLines   = 3000 // of its text
 	maxSavings = 10
 	maxNotes   = 5 // beside one line
+
+	// maxWidth is the number of characters of a line that is shown whole. Of a longer one, its beginning and
+	// the places of its findings are shown, in that many characters together.
+	maxWidth = 560
 )
 
 // describeSize says what a checked text costs its readers. A text that cannot be parsed has no form
@@ -387,16 +394,54 @@ func resultOf(n int, j answer.ValidationResult) resultView {
 		if f.Line > 0 && anchorOf(f.Line) != "" {
 			tones[f.Line] = raiseTone(tones[f.Line], f.Severity)
 			if len(notes[f.Line]) < maxNotes {
-				notes[f.Line] = append(notes[f.Line], lineNote{f.Code, f.Message, f.Severity.String()})
+				notes[f.Line] = append(notes[f.Line], lineNote{f.Code, f.Message, f.Severity.String(), f.Column})
 			}
 		}
 	}
 	v.Findings, v.More = frame.SplitAt(groupFindings(j.Findings, anchorOf), maxFindings)
 	for i, text := range lines[:min(len(lines), maxLines)] {
-		v.Lines = append(v.Lines, sourceLine{anchorOf(i + 1), strings.TrimSuffix(text, "\r"), tones[i+1], i + 1, notes[i+1]})
+		v.Lines = append(v.Lines, sourceLine{anchorOf(i + 1), cutAroundNotes(strings.TrimSuffix(text, "\r"), notes[i+1]), tones[i+1], i + 1, notes[i+1]})
 	}
 	v.Rest = len(lines) - len(v.Lines)
 	return v
+}
+
+// cutAroundNotes returns the beginning of a long line and the parts of it that its notes are about. In a line
+// that is not cut, the notes need no column.
+func cutAroundNotes(line string, notes []lineNote) string {
+	if len(notes) == 0 {
+		return line // the page shows its beginning
+	}
+	text := []rune(line)
+	if len(text) <= maxWidth {
+		for i := range notes {
+			notes[i].Column = 0
+		}
+		return line
+	}
+	columns := []int{0}
+	for _, n := range notes {
+		columns = append(columns, min(max(n.Column-1, 0), len(text)))
+	}
+	slices.Sort(columns)
+	part := maxWidth / len(columns)
+	var b strings.Builder
+	shown := 0 // up to there
+	for _, at := range columns {
+		begin, end := max(at-part/4, shown), min(at+part-part/4, len(text))
+		if begin >= end {
+			continue
+		}
+		if begin > shown {
+			b.WriteString(" … ")
+		}
+		b.WriteString(string(text[begin:end]))
+		shown = end
+	}
+	if shown < len(text) {
+		b.WriteString(" …")
+	}
+	return b.String()
 }
 
 // raiseTone returns the tone of a line that has one and gets a finding more.
