@@ -516,6 +516,31 @@ func TestLanguagesHaveNames(t *testing.T) {
 	}
 }
 
+// undeclared is a service whose document names no language.
+type undeclared struct{ sample }
+
+func (s undeclared) Service(ctx context.Context, name string) (answer.Service, error) {
+	service, err := s.sample.Service(ctx, name)
+	for i := range service.Documents {
+		service.Documents[i].Service.Languages = []string{"en"}
+	}
+	return service, err
+}
+
+// TestDefaultLanguageIsNoStatement checks that the page of a service does not claim that it answers in English
+// because its document names no language.
+func TestDefaultLanguageIsNoStatement(t *testing.T) {
+	const note = "English (en), the default of a document that names none"
+	for _, c := range []struct {
+		answers both
+		want    bool
+	}{{undeclared{sample{word: plainWord}}, true}, {sample{word: plainWord}, false}} {
+		if body := textOf(parse(t, get(t, engine(t, c.answers), "/services/ristorante.test").Body.String())); strings.Contains(body, note) != c.want {
+			t.Errorf("the page says %q: want %v", note, c.want)
+		}
+	}
+}
+
 func TestHitShowsCallAndReasons(t *testing.T) {
 	h := engine(t, sample{word: plainWord, hits: 1})
 	text := textOf(parse(t, get(t, h, "/?q=booking+tables+cheap").Body.String()))

@@ -236,7 +236,11 @@ func (p *Pages) serviceHead(s answer.Service) serviceView {
 			if q, ok := (query.Query{}).Toggled("lang", l); ok {
 				address = searchPath(q.String())
 			}
-			add("Language", frame.DescribeLanguage(l), address)
+			name := frame.DescribeLanguage(l)
+			if len(sv.Languages) == 1 && l == "en" { // AI Discovery §3.2
+				name += ", the default of a document that names none"
+			}
+			add("Language", name, address)
 		}
 		for _, name := range sv.Protocols {
 			add("Interaction protocols", name, "")
