@@ -244,6 +244,63 @@ func TestRefusedEnvelopeHasNoReceipt(t *testing.T) {
 	}
 }
 
+// countingResolver resolves the DIDs of one foreign host, and counts them.
+type countingResolver struct{ lookups atomic.Int64 }
+
+func (r *countingResolver) Resolve(ctx context.Context, id string) (did.Document, error) {
+	if !strings.HasPrefix(id, host) {
+		r.lookups.Add(1)
+	}
+	if strings.Contains(id, ":absent") {
+		return did.Document{}, a2a.ErrUnknownSender
+	}
+	return agents{}.Resolve(ctx, id)
+}
+
+// TestForeignSendersAreLookedUpForWhoSigns pushes envelopes in the names of agents of another host from
+// one network: after some hundred the relay asks that host no more. Senders of this host, senders of
+// other networks, and any number of foreign senders that have signed, are not affected.
+func TestForeignSendersAreLookedUpForWhoSigns(t *testing.T) {
+	at := time.Now()
+	resolver := &countingResolver{}
+	r := newRelay(t, openQueue(t, t.TempDir()), func(o *relay.Options) {
+		o.NetworkPerMinute, o.Now = 1_000_000, func() time.Time { return at }
+		o.Senders = a2a.DocumentKeys{Resolver: resolver, Cache: new(did.KeyCache)}
+	})
+	const foreign = "did:wba:victim.example:agents:"
+	push := func(from, key, client string) error {
+		e, err := a2a.Sign(a2a.Message{From: from, To: host + "inbox", Timestamp: at, Body: a2a.Offer{
+			Description: "x", Price: a2a.Money{AmountCents: 500, Currency: "EUR"}, ExpiresAt: at.Add(time.Hour),
+		}}, a2a.Strict, agentKey(key))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = r.Accept(t.Context(), "inbox", e.Text, netip.MustParseAddr(client))
+		return err
+	}
+	limited := 0
+	for n := range 400 {
+		err := push(fmt.Sprint(foreign, "absent-", n), "another", "192.0.2.1")
+		if refused, ok := errors.AsType[*relay.Refusal](err); ok && refused.Status == 429 && refused.Code == "too_many_unverified" && refused.Wait > 0 {
+			limited++
+		} else if err == nil {
+			t.Fatal("it is stored")
+		}
+	}
+	if asked := resolver.lookups.Load(); asked != 300 || limited != 100 {
+		t.Errorf("%d requests to the host, %d envelopes over the limit", asked, limited)
+	}
+	if err := push(host+"sender", "sender", "192.0.2.1"); err != nil {
+		t.Errorf("a sender of this host: %v", err)
+	}
+	for n := range 400 {
+		from := fmt.Sprint(foreign, "signer-", n)
+		if err := push(from, from, "198.51.100.1"); err != nil {
+			t.Fatalf("signer %d of another network: %v", n, err)
+		}
+	}
+}
+
 // BenchmarkAccept has 64 senders push to 100 inboxes, everything verified, and reports the share of
 // bare group commits of the same bytes: those of bbolt itself (of-bare), and those of package boltfile
 // (of-groups). All are done in turn, in rounds, so that what else the machine does falls on all; a

@@ -16,6 +16,7 @@ import (
 
 	"gazetteer/limit"
 	"gazetteer/protocol/a2a"
+	"gazetteer/protocol/did"
 	"gazetteer/protocol/httpsig"
 	"gazetteer/store"
 )
@@ -123,6 +124,8 @@ type Options struct {
 type Relay struct {
 	Options
 	senders, networks *limit.Limiter
+	unverified        *limit.Limiter // envelopes of foreign senders that did not verify
+	host              did.Web        // of the senders that are registered here
 	metrics           metrics
 	wakes             *wakes
 	signatures        *signatureChecker
@@ -180,6 +183,11 @@ func New(o Options) *Relay {
 	if o.Steady == nil {
 		o.Steady = o.Now
 	}
+	host, _ := did.ParseWeb(o.DID) // without one, all senders are foreign
+	unverified := maxUnverified
+	if o.NetworkPerMinute < 0 {
+		unverified = -1
+	}
 	return &Relay{
 		Options:    o,
 		signatures: newSignatureChecker(),
@@ -188,8 +196,10 @@ func New(o Options) *Relay {
 			transport: o.Wake, queue: o.Queue, keyID: o.DID + a2a.RelayFragment, key: o.Key, log: o.Log, now: o.Now,
 			pending: map[string]pendingWake{}, hosts: map[string]*wakeHost{}, domains: map[string]int{}, slow: map[string]time.Time{},
 		},
-		senders:  o.Limits.Limiter(limit.Rule{Name: "relay-senders", Each: cmp.Or(o.SenderPerMinute, defaultSendersPerMinute), All: -1, Span: time.Minute, MaxKeys: 100_000}),
-		networks: o.Limits.Limiter(limit.Rule{Name: "relay-networks", Each: cmp.Or(o.NetworkPerMinute, 10*defaultSendersPerMinute), All: -1, Span: time.Minute}),
+		senders:    o.Limits.Limiter(limit.Rule{Name: "relay-senders", Each: cmp.Or(o.SenderPerMinute, defaultSendersPerMinute), All: -1, Span: time.Minute, MaxKeys: 100_000}),
+		networks:   o.Limits.Limiter(limit.Rule{Name: "relay-networks", Each: cmp.Or(o.NetworkPerMinute, 10*defaultSendersPerMinute), All: -1, Span: time.Minute}),
+		unverified: o.Limits.Limiter(limit.Rule{Name: "relay-unverified", Each: unverified, Wide: limit.WideFactor * unverified, All: -1, Span: time.Hour}),
+		host:       host,
 	}
 }
 
@@ -223,7 +233,7 @@ func (r *Relay) acceptEnvelope(ctx context.Context, name string, text []byte, cl
 	if err != nil {
 		return Accepted{}, err
 	}
-	envelope, err := a2a.Verifier{Profile: r.Profile, Keys: r.Senders, Now: r.Now, Check: r.signatures.checkSignature}.VerifyEnvelope(ctx, read)
+	envelope, err := r.verifySender(ctx, read, client)
 	if err != nil {
 		return Accepted{}, err
 	}
@@ -236,6 +246,30 @@ func (r *Relay) acceptEnvelope(ctx context.Context, name string, text []byte, cl
 		r.wakes.addPending(box.Name, rules.WakeURL, accepted.Number)
 	}
 	return accepted, err
+}
+
+// maxUnverified is the number of envelopes of foreign senders in an hour that one network can push
+// without a valid signature, if the relay has a limit for networks. Each can cost a request to the host
+// of a DID that somebody else owns.
+const maxUnverified = 300
+
+// verifySender verifies the signature of an envelope.
+func (r *Relay) verifySender(ctx context.Context, e *a2a.Envelope, client netip.Addr) (*a2a.Verified, error) {
+	verify := a2a.Verifier{Profile: r.Profile, Keys: r.Senders, Now: r.Now, Check: r.signatures.checkSignature}.VerifyEnvelope
+	if from, err := did.ParseWeb(e.From); err != nil || from.SameHost(r.host) {
+		return verify(ctx, e)
+	}
+	attempt, err := r.unverified.Reserve(ctx, client)
+	if exceeded, ok := errors.AsType[*limit.ExceededError](err); ok {
+		refusal := refuseRate(fmt.Sprintf("your network has pushed %d envelopes within an hour whose foreign senders have not signed them", exceeded.Quota), exceeded.Wait)
+		refusal.Code = "too_many_unverified"
+		return nil, refusal
+	}
+	verified, err := verify(ctx, e)
+	if err == nil {
+		attempt.Cancel()
+	}
+	return verified, err
 }
 
 // findInbox returns an inbox that accepts mail.
