@@ -12,6 +12,7 @@ import (
 	"gazetteer/api/route"
 	"gazetteer/census"
 	"gazetteer/census/tally"
+	"gazetteer/lint"
 )
 
 // Stats are the figures of all hosts.
@@ -59,6 +60,18 @@ type HostsFigure struct {
 	Of      int    `json:"of" doc:"how many hosts it could count: the known hosts, and for a rule about documents those with a document of its format"`
 	Domains int    `json:"domains" doc:"the registered domains that these hosts are below"`
 	List    string `json:"list" doc:"the hosts that it counts"`
+
+	Severity string `json:"severity,omitempty" doc:"of a rule: error, warning or info"`
+	Basis    string `json:"basis,omitempty" doc:"of a rule: the word of its draft (must, should, may), inferred or own"`
+}
+
+// hostsFigureOf returns a figure, with the severity and the basis of a rule.
+func hostsFigureOf(s *census.Stats, f census.Feature) HostsFigure {
+	v := HostsFigure{Value: f.Value, Hosts: s.Features[f].Hosts, Of: s.HostsOf(f), Domains: s.Features[f].Domains, List: countedPath + "?" + url.Values{"figure": {f.String()}}.Encode()}
+	if r, ok := lint.Rule(f.Value); ok && f.Family == "rule" {
+		v.Severity, v.Basis = r.Severity.String(), r.Basis
+	}
+	return v
 }
 
 type statsInput struct {
@@ -134,7 +147,7 @@ func (a *API) getStats(ctx context.Context, in *statsInput) (*route.Output[Stats
 		t := s.Table(f.Name)
 		list := FigureFamily{Family: f.Name, Title: f.Title, Definition: f.Definition, Total: s.Totals[f.Name], Values: []HostsFigure{}}
 		for _, row := range t.Rows[:min(len(t.Rows), in.Limit)] {
-			list.Values = append(list.Values, HostsFigure{row.Feature.Value, s.Features[row.Feature].Hosts, s.HostsOf(row.Feature), s.Features[row.Feature].Domains, countedPath + "?" + url.Values{"figure": {row.Feature.String()}}.Encode()})
+			list.Values = append(list.Values, hostsFigureOf(s, row.Feature))
 		}
 		v.Families = append(v.Families, list)
 	}

@@ -62,6 +62,9 @@ func TestStatsOverHTTP(t *testing.T) {
 			if lists++; page.Total != v.Hosts || page.Of != v.Of || v.Of < v.Hosts || v.Hosts > 0 && len(page.Hosts) == 0 {
 				t.Errorf("%s %q: %d hosts, its list has %d", f.Family, v.Value, v.Hosts, page.Total)
 			}
+			if r, _ := lint.Rule(v.Value); f.Family == "rule" && (v.Severity == "" || v.Severity != r.Severity.String() || v.Basis == "" || v.Basis != r.Basis) || f.Family != "rule" && v.Severity+v.Basis != "" {
+				t.Errorf("%s %q has the severity %q and the basis %q", f.Family, v.Value, v.Severity, v.Basis)
+			}
 		}
 	}
 	if lists < 30 {

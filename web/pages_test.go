@@ -1689,7 +1689,7 @@ func TestRulePageLeadsToItsHosts(t *testing.T) {
 		t.Error("AI805 is a note, which the census does not count")
 	}
 	hosts := get(t, h, "/census/hosts?figure=rule:AGIS117").Body.String()
-	for _, want := range []string{"<h1>Hosts that break AGIS117", "of 1,200 that could break the rule", "Counted on <time datetime=\"2026-11-20T09:30:00Z\">", `href="/services/ristorante.test#AGIS117"`, `href="/rules/AGIS117"`} {
+	for _, want := range []string{"<h1>Hosts that break AGIS117", "The severity of this rule is error, and its basis is ", "of 1,200 that could break the rule", "Counted on <time datetime=\"2026-11-20T09:30:00Z\">", `href="/services/ristorante.test#AGIS117"`, `href="/rules/AGIS117"`} {
 		if !strings.Contains(hosts, want) {
 			t.Errorf("the hosts of a rule are listed without %s", want)
 		}

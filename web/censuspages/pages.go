@@ -19,6 +19,7 @@ import (
 	"gazetteer/document"
 	"gazetteer/document/diff"
 	"gazetteer/internal/cache"
+	"gazetteer/lint"
 	"gazetteer/web/frame"
 
 	"github.com/gin-gonic/gin"
@@ -253,6 +254,8 @@ type hostsView struct {
 	Note       string // why nothing is counted
 	Hosts      []string
 	Rule       string // whose finding on the page of each host is linked, "" for other figures
+	Severity   string // of the rule
+	Basis      string // of the rule: the word of its draft
 	Pages      frame.PageLinks
 }
 
@@ -280,6 +283,9 @@ func (p *Pages) hostsPage(c *gin.Context) (frame.WebPage, error) {
 	v := hostsView{Heading: family.Title + ": " + frame.ClipPlain(120, value), Definition: strings.ReplaceAll(family.Definition, "`", ""), All: list.All, Of: list.Of, OfAll: list.Figure.Family != "rule" || census.FormatsOfRule(list.Figure.Value) == nil, Counted: p.MomentOf(list.At), Note: frame.AsSentence(list.Note), Hosts: list.Hosts}
 	if list.Figure.Family == "rule" {
 		v.Rule, v.Heading = list.Figure.Value, "Hosts that break "+frame.ClipPlain(120, value)
+		if r, ok := lint.Rule(list.Figure.Value); ok {
+			v.Severity, v.Basis = r.Severity.String(), r.Basis
+		}
 	}
 	if c.Query("from") != "" {
 		v.Pages.First = "/census/hosts?" + url.Values{"figure": {figure}}.Encode()
