@@ -8,7 +8,10 @@ import (
 
 	"gazetteer/api"
 	"gazetteer/api/answer"
+	"gazetteer/crawler"
 	"gazetteer/document"
+	"gazetteer/fetch"
+	"gazetteer/store"
 )
 
 func TestService(t *testing.T) {
@@ -28,6 +31,34 @@ func TestService(t *testing.T) {
 	for _, d := range s.Documents {
 		if len(d.Versions) != 1 || d.Versions[0].Digest != d.Digest {
 			t.Errorf("%s has versions %+v", d.Kind, d.Versions)
+		}
+	}
+}
+
+// TestServiceSaysWhatIsStale checks that a service says of a document that the last visit did not bring it
+// again, as a search does.
+func TestServiceSaysWhatIsStale(t *testing.T) {
+	h := newTestServer(t, options{})
+	now := seen.Add(time.Hour)
+	h.answers.Now = func() time.Time { return now }
+	for host, outcome := range map[string]fetch.Outcome{"open.example": fetch.OK, "closed.example": fetch.RefusedByRobots} {
+		_, writes := h.prepareDocument(host, document.AI, "application/json", aiText("A"), seen)
+		var record crawler.Host
+		if err := json.Unmarshal(writes[0].Value, &record); err != nil {
+			t.Fatal(err)
+		}
+		f := record.Fetches["ai"]
+		f.At, f.Outcome = now, outcome
+		record.Fetches["ai"] = f
+		writes[0] = store.Put(store.HostKey(host), encodeJSON(t, record))
+		h.applyWrites(writes...)
+		var s answer.Service
+		if err := json.Unmarshal(h.get("/api/v1/services/"+host, 200).body, &s); err != nil || len(s.Documents) != 1 {
+			t.Fatal(err, s.Documents)
+		}
+		stale := s.Documents[0].Freshness
+		if (stale != nil) != (outcome != fetch.OK) || stale != nil && !strings.Contains(stale.Why, "ended with refused-by-robots") {
+			t.Errorf("%s: %+v", host, stale)
 		}
 	}
 }

@@ -516,27 +516,28 @@ func TestLanguagesHaveNames(t *testing.T) {
 	}
 }
 
-// undeclared is a service whose document names no language.
+// undeclared is a service whose document names no language, and is stale.
 type undeclared struct{ sample }
 
 func (s undeclared) Service(ctx context.Context, name string) (answer.Service, error) {
 	service, err := s.sample.Service(ctx, name)
 	for i := range service.Documents {
 		service.Documents[i].Service.Languages = []string{"en"}
+		service.Documents[i].Freshness = &answer.Staleness{Stale: true, Why: "the visit of today ended with refused-by-robots"}
 	}
 	return service, err
 }
 
 // TestDefaultLanguageIsNoStatement checks that the page of a service does not claim that it answers in English
-// because its document names no language.
+// because its document names no language, and that it says that a document is stale.
 func TestDefaultLanguageIsNoStatement(t *testing.T) {
-	const note = "English (en), the default of a document that names none"
+	const note, stale = "English (en), the default of a document that names none", "Stale: the visit of today ended with refused-by-robots"
 	for _, c := range []struct {
 		answers both
 		want    bool
 	}{{undeclared{sample{word: plainWord}}, true}, {sample{word: plainWord}, false}} {
-		if body := textOf(parse(t, get(t, engine(t, c.answers), "/services/ristorante.test").Body.String())); strings.Contains(body, note) != c.want {
-			t.Errorf("the page says %q: want %v", note, c.want)
+		if body := textOf(parse(t, get(t, engine(t, c.answers), "/services/ristorante.test").Body.String())); strings.Contains(body, note) != c.want || strings.Contains(body, stale) != c.want {
+			t.Errorf("the page says %q and %q: want %v", note, stale, c.want)
 		}
 	}
 }

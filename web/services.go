@@ -85,6 +85,7 @@ type documentView struct {
 	Findings []findingView
 	More     int // findings that are not shown
 	Counts   string
+	Stale    string // why the document is stale, "" if it is not
 	Versions []versionView
 	Older    int // versions that are not shown
 }
@@ -363,6 +364,9 @@ func (p *Pages) documentOf(d answer.DocumentView) documentView {
 		Source:  sourceWords[d.Source],
 		Level:   levelWords(&d.Document),
 		Counts:  countsOf(d.Findings),
+	}
+	if d.Freshness != nil {
+		v.Stale = d.Freshness.Why
 	}
 	findings := groupFindings(d.Findings, nil)
 	v.Findings, v.More = frame.SplitAt(findings, maxFindings)

@@ -155,6 +155,8 @@ type Service struct {
 type DocumentView struct {
 	document.Document
 	Versions []Version `json:"versions"` // newest first, at most 100
+	// Freshness says why the document is stale; nil for one that is not.
+	Freshness *Staleness `json:"freshness,omitempty" doc:"why the document is stale; absent if it is not"`
 }
 
 // Version is one stored version of a document.

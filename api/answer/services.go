@@ -262,20 +262,25 @@ func (a *Answers) Service(ctx context.Context, host string) (Service, error) {
 	if err := a.checkShown(ctx, host); err != nil {
 		return Service{}, err
 	}
-	state, known, err := a.readState(ctx, host)
+	record, err := a.readRecord(ctx, host)
 	if err != nil {
 		return Service{}, err
 	}
+	state := stateOf(record)
 	views, err := a.readDocuments(ctx, host)
 	if err != nil {
 		return Service{}, err
 	}
-	if !known && len(views) == 0 {
+	if record == nil && len(views) == 0 {
 		return Service{}, fmt.Errorf("%w: %s", ErrNoService, host)
 	}
 	documents := make([]document.Document, len(views))
 	for i := range views {
-		documents[i] = views[i].Document
+		d := &views[i]
+		documents[i] = d.Document
+		if f := judgeFreshness(d.FetchedAt, d.ChangedAt, string(d.Kind), record, a.now()); f.Stale {
+			d.Freshness = &Staleness{true, f.Why}
+		}
 	}
 	return Service{
 		ServiceSummary: summarizeService(host, documents),
@@ -286,19 +291,28 @@ func (a *Answers) Service(ctx context.Context, host string) (Service, error) {
 	}, nil
 }
 
-// readState reads the crawl state of host; false if there is none.
-func (a *Answers) readState(ctx context.Context, host string) (State, bool, error) {
-	state := State{Fetches: []fetch.Fetch{}}
+// readRecord reads the record of a host, nil if there is none. A damaged one is an error, which the page of
+// the host says.
+func (a *Answers) readRecord(ctx context.Context, host string) (*crawler.Host, error) {
 	record, err := a.Store.Get(ctx, store.HostKey(host))
 	if errors.Is(err, store.ErrNotFound) {
-		return state, false, nil
+		return nil, nil
 	}
 	if err != nil {
-		return State{}, false, fmt.Errorf("read the state of %s: %w", host, err)
+		return nil, fmt.Errorf("read the state of %s: %w", host, err)
 	}
 	h, err := decodeRecord[crawler.Host](record)
 	if err != nil {
-		return State{}, false, err
+		return nil, err
+	}
+	return &h, nil
+}
+
+// stateOf returns the crawl state of a host, an empty one without a record.
+func stateOf(h *crawler.Host) State {
+	state := State{Fetches: []fetch.Fetch{}}
+	if h == nil {
+		return state
 	}
 	for _, f := range h.Fetches {
 		state.Fetches = append(state.Fetches, f)
@@ -307,7 +321,7 @@ func (a *Answers) readState(ctx context.Context, host string) (State, bool, erro
 	state.Added, state.Visited, state.Due = h.Added, h.Visited, h.Due
 	state.Depth, state.FoundOn, state.Failures, state.Robots = h.Depth, h.FoundOn, h.Failures, robotsView(h.Robots)
 	state.TLS = h.TLS
-	return state, true, nil
+	return state
 }
 
 func robotsView(r *fetch.Robots) *RobotsView {

@@ -294,7 +294,11 @@ func (a *verbs) showService(ctx context.Context, c *cli.Client, host string) err
 	a.printDetail("domain", s.Domain)
 	now := a.Environment.Now()
 	for _, d := range s.Documents {
-		a.printDetail("from", fmt.Sprintf("%s, fetched %s%s", d.URL, cli.FormatAge(now, d.FetchedAt), describeFindings(d.Findings)))
+		stale := ""
+		if d.Freshness != nil {
+			stale = ", stale: " + d.Freshness.Why
+		}
+		a.printDetail("from", fmt.Sprintf("%s, fetched %s%s%s", d.URL, cli.FormatAge(now, d.FetchedAt), describeFindings(d.Findings), stale))
 	}
 	if err := a.printProvedAgents(ctx, c, s); err != nil {
 		return err
