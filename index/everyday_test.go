@@ -198,6 +198,20 @@ func TestOppositesYield(t *testing.T) {
 	}
 }
 
+// TestContainersStay checks that what something is removed from is not what is deleted first, and that a
+// refund, whatever its verb, comes after a charge.
+func TestContainersStay(t *testing.T) {
+	x, _ := indexed(t,
+		agis("projects.test", "DELETE /project: Removes a project", "EXCLUDE /member: Excludes a member from a project", "LIST /projects: Lists the projects and their members"),
+		agis("payments.test", "CREATE /charge-refund: Creates a refund of a charge of a customer", "DEBIT /card: Charges the card of a customer"),
+	)
+	wantFirst(t, x, map[string]string{
+		"remove Ana from the project":      "EXCLUDE /member",
+		"remove her from the team project": "EXCLUDE /member",
+		"charge the customer again":        "DEBIT /card",
+	})
+}
+
 // TestReversedVerbs checks that an operation that undoes what a request wants is far, and comes after
 // others, also if only its name tells: to unpin a message is not to pin it.
 func TestReversedVerbs(t *testing.T) {

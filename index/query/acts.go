@@ -19,6 +19,9 @@ type Act struct {
 	Wanted effect.Class
 	// Object is the stem of the object to end; "" if the request ends nothing.
 	Object string
+	// Container is the stem of what the object is taken out of, which stays: the project that somebody
+	// is removed from. It is "" if the request names none.
+	Container string
 	// All reports whether the request ends all things of a kind.
 	All bool
 	// Makes reports whether the request creates something new.
@@ -259,7 +262,8 @@ func actOf(polite, words []string, weights []float32) Act {
 		act.Verb, act.Wanted, act.Ends = "cancel", effect.End, true
 	}
 	if act.Ends {
-		act.Object = tokens.StemOf(ObjectOf(lower[1:phraseEnd(words)]))
+		object, container := cutContainer(lower[1:phraseEnd(words)])
+		act.Object, act.Container = tokens.StemOf(ObjectOf(object)), tokens.StemOf(ObjectOf(container))
 		act.All = slices.ContainsFunc(lower, MeansAll)
 	}
 	if act.Wanted == 0 && act.Ends {
@@ -410,6 +414,17 @@ func MeansAll(word string) bool { return slices.Contains(allWords, word) }
 
 // prepositions end the object of a verb.
 var prepositions = strings.Fields("about after as at before by for from in into of off on over since to under until with without that which who")
+
+// cutContainer cuts off what something is taken out of: her | the project, of "her from the project".
+func cutContainer(words []string) (object, container []string) {
+	for i, w := range words {
+		takes := w == "from" || w == "off" || w == "of" && i > 0 && words[i-1] == "out"
+		if takes && i > 0 && i+2 < len(words) && slices.Contains(determiners, words[i+1]) {
+			return words[:i], words[i+1:]
+		}
+	}
+	return words, nil
+}
 
 // ObjectOf returns the last word of the noun phrase that words begin with.
 func ObjectOf(words []string) string {

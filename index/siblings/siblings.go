@@ -141,7 +141,7 @@ const (
 
 func (r *Comparer) compare(o *Operation) *comparison {
 	request := r.request
-	c := &comparison{Operation: o, asked: make([]bool, len(request.Words)), match: r.matchVerb(o.Verb.Surface), ends: compareEnds(request, o), undoes: r.Undoes(o.Verb.Form, o.Class, o.Name)}
+	c := &comparison{Operation: o, asked: make([]bool, len(request.Words)), match: r.matchVerb(o.Verb.Surface), ends: compareEnds(request, o), undoes: r.Undoes(o.Verb.Form, o.Class, o.Name) || endsContainer(request, o)}
 	if wanted := request.Act.Wanted; wanted != 0 && wanted&^query.Reading == 0 && o.Class != 0 {
 		c.mayChange = o.Class&^query.Reading != 0
 		c.onlyReads = !c.mayChange
@@ -173,13 +173,16 @@ func (r *Comparer) compare(o *Operation) *comparison {
 // wants, or does what the request wants undone: pin_message, where a message is to be unpinned. Its
 // name tells, too, if it has the verb of the request with a prefix (CREATE /unban-member), or without
 // one and it neither reads nor ends what the name says (CREATE /blocked-numbers, but not DELETE
-// /follows).
+// /follows), or ends with the opposite (charge_refund).
 func (r *Comparer) Undoes(offered string, class effect.Class, name []tokens.Token) bool {
 	if !r.MayBeUndone() {
 		return false
 	}
 	if effect.AreOpposed(r.undoable.Form, offered) {
 		return true
+	}
+	if len(name) > 0 && effect.AreOpposed(r.undoable.Form, name[len(name)-1].Form) {
+		return true // charge_refund
 	}
 	stem := r.undoable.Stem
 	does := class != 0 && class&(query.Reading|effect.End) == 0
@@ -243,6 +246,20 @@ func compareEnds(request *query.Request, o *Operation) endedObject {
 		return endsObject
 	}
 	return endsUnknown
+}
+
+// endsContainer reports whether an operation ends what the request takes something out of: it deletes the
+// project, where somebody is to be removed from it.
+func endsContainer(request *query.Request, o *Operation) bool {
+	container := request.Act.Container
+	if container == "" || container == request.Act.Object || o.Class != effect.End {
+		return false
+	}
+	words := strings.Fields(strings.ToLower(o.Intent))
+	if at := slices.Index(words, "from"); at > 0 {
+		words = words[:at] // it takes something out of it, too
+	}
+	return len(words) > 1 && tokens.StemOf(query.ObjectOf(words[1:])) == container
 }
 
 // lastOf returns the place of the last term with a stem, -1 if there is none.
