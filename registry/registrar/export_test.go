@@ -539,7 +539,7 @@ func TestRegistrationOfAnotherAgentProvesNoKey(t *testing.T) {
 	text := strings.ReplaceAll(export(t, r, a.AirID, transfer.ExportOptions{}), a.AirID, "AIR-0000-0000-0001")
 	other := open(t, registrar.Options{Now: c.Now})
 	got, err := other.Import(t.Context(), strings.NewReader(forgedRecord(t, text, func(_, _, _ map[string]any) {})))
-	if err != nil || got.Agent.KeyProof != "" || len(got.Notes) == 0 || !strings.Contains(got.Notes[0], "counts as claimed until the agent signs here") {
+	if err != nil || got.Agent.KeyProof != "" || len(got.Notes) != 1 || !strings.Contains(got.Notes[0], "counts as claimed until the agent signs here") {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	proved(t, other, 1, nil) // whose key it is

@@ -254,10 +254,14 @@ func (t *Transfer) storeImport(ctx context.Context, x *parsedExport) (ImportResu
 	if err := t.checkImport(a, x.head.Registry, now); err != nil {
 		return result, errorAtLine(len(x.entries)+len(x.attested)+2, err)
 	}
-	if err := t.keepProofs(ctx, a, x, note); err != nil {
+	claimed, err := t.keepProofs(ctx, a, x)
+	if err != nil {
 		return result, err
 	}
-	if len(a.SecretHash) == 0 && a.KeyProof == "" {
+	switch {
+	case claimed:
+		note("the history has no proof that the agent holds its key: it counts as claimed until the agent signs here")
+	case len(a.SecretHash) == 0 && a.KeyProof == "":
 		note("the import has neither a secret nor a proved key: the agent cannot be changed until it signs with its key")
 	}
 	for i := range a.Domains {
@@ -289,8 +293,9 @@ func (t *Transfer) storeImport(ctx context.Context, x *parsedExport) (ImportResu
 }
 
 // keepProofs keeps the proofs of the keys that the history shows, or that this registry has seen
-// before it lost the agent.
-func (t *Transfer) keepProofs(ctx context.Context, a *registry.Agent, x *parsedExport, note func(string, ...any)) error {
+// before it lost the agent. It reports whether the record has a proof of the current key that neither
+// shows.
+func (t *Transfer) keepProofs(ctx context.Context, a *registry.Agent, x *parsedExport) (claimed bool, err error) {
 	keep := func(key []byte, proof *string) error {
 		if *proof == "" {
 			return nil
@@ -302,19 +307,16 @@ func (t *Transfer) keepProofs(ctx context.Context, a *registry.Agent, x *parsedE
 		}
 		return err
 	}
-	claimed := a.KeyProof != ""
+	claimed = a.KeyProof != ""
 	if err := keep(a.PublicKey, &a.KeyProof); err != nil {
-		return err
-	}
-	if claimed && a.KeyProof == "" {
-		note("the history has no proof that the agent holds its key: it counts as claimed until the agent signs here")
+		return false, err
 	}
 	for i := range a.Retired {
 		if err := keep(a.Retired[i].PublicKey, &a.Retired[i].Proof); err != nil {
-			return err
+			return false, err
 		}
 	}
-	return nil
+	return claimed && a.KeyProof == "", nil
 }
 
 // checkImport checks a record like a registration, because the source registry may have other
