@@ -29,7 +29,8 @@ func (v *verbs) proposeCommand() *cobra.Command {
 		Short: "Make contracts from the documents of hosts, or from the results of a search",
 		Long: `Propose makes a contract for each operation that the crawled hosts publish and that can be
 called over HTTPS; with words in place of hosts, for the first five operations that a search
-finds, and with words behind a host, only for those of the host. It prints why an operation gets none. Nobody can call a contract before you approve it.
+finds, and with words behind a host, only for those of the host. It prints why an operation
+gets none. Nobody can call a contract before you approve it.
 
   gazetteer contracts propose api.example.com
   gazetteer contracts propose book a table
