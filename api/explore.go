@@ -149,7 +149,7 @@ type Suggestion struct {
 
 func (a *API) suggestQueries(ctx context.Context, in *suggestInput) (*route.Output[Suggestions], error) {
 	done := a.Answers.TrackSequence()
-	found, err := a.Answers.Index.Suggest(ctx, in.Q, in.Limit)
+	found, err := a.Answers.Index.Suggest(ctx, "", in.Q, in.Limit)
 	if err != nil {
 		return nil, err
 	}

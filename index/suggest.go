@@ -42,8 +42,9 @@ type Suggestion struct {
 // verbs, nouns, data classes, services and namespaces, or only those of the given kinds. An exact
 // match comes first, then the kinds in this order, with the most offered first in each. No kind
 // uses up the places of another: a fifth of the limit is reserved for each kind that has enough. An
-// empty text has no completions.
-func (x *Index) Suggest(ctx context.Context, typed string, limit int, kinds ...string) ([]Suggestion, error) {
+// empty text has no completions. Nouns of operations that have a word of the text before come first:
+// behind "book a", table before task.
+func (x *Index) Suggest(ctx context.Context, before, typed string, limit int, kinds ...string) ([]Suggestion, error) {
 	limit = cmp.Or(limit, 10)
 	if limit < 1 || limit > query.MaxLimit {
 		return nil, &query.Error{Query: typed, Message: fmt.Sprintf("a limit of %d", limit), Help: fmt.Sprintf("ask for 1 to %d suggestions", query.MaxLimit)}
@@ -54,7 +55,7 @@ func (x *Index) Suggest(ctx context.Context, typed string, limit int, kinds ...s
 	}
 	var found map[string][]Suggestion
 	err := x.withSnapshot(func(v *view.View, _ uint64) (err error) {
-		found, err = x.collectSuggestions(ctx, v, typed)
+		found, err = x.collectSuggestions(ctx, v, before, typed)
 		return err
 	})
 	if err != nil {
@@ -72,7 +73,7 @@ func (x *Index) Suggest(ctx context.Context, typed string, limit int, kinds ...s
 
 // collectSuggestions returns all suggestions by kind that begin with the typed text, which is in
 // lower case and split like names.
-func (x *Index) collectSuggestions(ctx context.Context, v *view.View, typed string) (map[string][]Suggestion, error) {
+func (x *Index) collectSuggestions(ctx context.Context, v *view.View, before, typed string) (map[string][]Suggestion, error) {
 	found := make(map[string][]Suggestion)
 	verbs := make(map[string]int)
 	for kind, field := range map[string]string{SuggestVerb: query.VerbField, SuggestNamespace: query.NamespaceField, SuggestClass: query.ClassField} {
@@ -104,13 +105,17 @@ func (x *Index) collectSuggestions(ctx context.Context, v *view.View, typed stri
 			found[SuggestNoun] = append(found[SuggestNoun], Suggestion{noun, SuggestNoun, n})
 		}
 	}
+	beside, err := view.CountTermsBeside(ctx, v, wordsBefore(before), typed, nouns)
+	if err != nil {
+		return nil, err
+	}
 	pairs, err := x.suggestBigrams(ctx, v, typed)
 	for _, s := range pairs {
 		if _, named := nouns[s.Text]; !named {
 			found[SuggestNoun] = append(found[SuggestNoun], s)
 		}
 	}
-	for _, s := range found {
+	for kind, s := range found {
 		slices.SortFunc(s, func(a, b Suggestion) int {
 			// A noun that is also a verb counts only where it is not the verb.
 			besides := func(s Suggestion) int {
@@ -119,11 +124,31 @@ func (x *Index) collectSuggestions(ctx context.Context, v *view.View, typed stri
 				}
 				return s.Operations
 			}
-			return cmp.Or(-compareBool(isExactly(a.Text, typed), isExactly(b.Text, typed)), cmp.Compare(besides(b), besides(a)), strings.Compare(a.Text, b.Text))
+			together := 0
+			if kind == SuggestNoun {
+				together = cmp.Compare(beside[b.Text], beside[a.Text])
+			}
+			return cmp.Or(-compareBool(isExactly(a.Text, typed), isExactly(b.Text, typed)), together, cmp.Compare(besides(b), besides(a)), strings.Compare(a.Text, b.Text))
 		})
 	}
 	return found, err
 }
+
+// maxWordsBefore is the number of words before a typed one that say which nouns are meant.
+const maxWordsBefore = 3
+
+// wordsBefore returns the last words of a text in lower case, without those that operations have for their
+// grammar and without filters.
+func wordsBefore(text string) []string {
+	words := slices.DeleteFunc(strings.Fields(strings.ToLower(text)), func(w string) bool {
+		return len(w) < 3 || strings.ContainsAny(w, `:"-`) || grammarWords[w]
+	})
+	return words[max(0, len(words)-maxWordsBefore):]
+}
+
+// grammarWords say nothing about the noun behind them.
+var grammarWords = map[string]bool{"the": true, "and": true, "for": true, "with": true, "from": true, "into": true, "that": true, "this": true,
+	"its": true, "our": true, "your": true, "their": true, "his": true, "her": true, "want": true, "need": true, "please": true}
 
 // distributePlaces makes one list of suggestions by kind: a fifth of the places for each kind, and
 // the remaining places for the first kinds.

@@ -13,7 +13,7 @@ import (
 // suggested asks for suggestions and writes each as kind, text and operations.
 func suggested(t *testing.T, x *Index, typed string, limit int, kinds ...string) []string {
 	t.Helper()
-	list, err := x.Suggest(context.Background(), typed, limit, kinds...)
+	list, err := x.Suggest(context.Background(), "", typed, limit, kinds...)
 	if err != nil {
 		t.Fatalf("%q: %v", typed, err)
 	}
@@ -62,6 +62,28 @@ func TestSuggest(t *testing.T) {
 
 // TestSuggestReservesPlacesForEachKind checks that an exact match comes first, and that each kind
 // keeps its places.
+// TestSuggestNounsOfTheVerb checks that the nouns of operations with a word before come first, and that
+// words of grammar, filters and unknown words change nothing.
+func TestSuggestNounsOfTheVerb(t *testing.T) {
+	x, _ := indexed(t, agis("a.test", "BOOK /table", "GET /task", "SET /task", "LIST /task", "GET /tag", "SET /tag", "DROP /tag", "COUNT /tag", "BOOK /room"))
+	for before, want := range map[string]string{
+		"book a ": "table tag task", "please BOOK us a ": "table tag task", "": "tag task table", "the ": "tag task table", "unheard ": "tag task table",
+		"verb:BOOK ": "tag task table", "list my ": "task tag table",
+	} {
+		list, err := x.Suggest(t.Context(), before, "ta", 10, SuggestNoun)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, s := range list {
+			got = append(got, s.Text)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("behind %q: %v, want %s", before, got, want)
+		}
+	}
+}
+
 func TestSuggestReservesPlacesForEachKind(t *testing.T) {
 	var operations []string
 	for i := range 20 {

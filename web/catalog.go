@@ -24,8 +24,8 @@ type Catalog interface {
 	// Namespaces and DataClasses list all values, sorted.
 	Namespaces(ctx context.Context) ([]index.ValueCount, error)
 	DataClasses(ctx context.Context) ([]index.ValueCount, error)
-	// Suggest returns completions of a text, with values of the given kinds.
-	Suggest(ctx context.Context, typed string, limit int, kinds ...string) ([]index.Suggestion, error)
+	// Suggest returns completions of a text behind another one, with values of the given kinds.
+	Suggest(ctx context.Context, before, typed string, limit int, kinds ...string) ([]index.Suggestion, error)
 	// Similar returns the services most like that of a host.
 	Similar(ctx context.Context, host string, limit int) ([]index.SimilarService, error)
 	// VerbFamily returns the verbs that are offered and related to a word.

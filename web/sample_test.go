@@ -262,7 +262,7 @@ func (s sample) DataClasses(ctx context.Context) ([]index.ValueCount, error) {
 	return s.Namespaces(ctx)
 }
 
-func (s sample) Suggest(_ context.Context, _ string, _ int, kinds ...string) ([]index.Suggestion, error) {
+func (s sample) Suggest(_ context.Context, _, _ string, _ int, kinds ...string) ([]index.Suggestion, error) {
 	all := []index.Suggestion{
 		{Text: s.word("BOOK"), Kind: index.SuggestVerb, Operations: 7}, {Text: s.word("table"), Kind: index.SuggestNoun, Operations: 2},
 		{Text: s.word("exchange rates"), Kind: index.SuggestClass, Operations: 2}, {Text: "ristorante.test", Kind: index.SuggestService, Operations: 2},

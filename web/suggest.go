@@ -63,7 +63,7 @@ func (p *Pages) makeSuggestions(ctx context.Context, text string) ([]suggestion,
 	case strings.TrimSpace(before) != "":
 		kinds = []string{index.SuggestVerb, index.SuggestNoun} // a sentence goes on with a word
 	}
-	found, err := p.catalog.Suggest(ctx, typed, maxSuggestions, kinds...)
+	found, err := p.catalog.Suggest(ctx, before, typed, maxSuggestions, kinds...)
 	if _, odd := errors.AsType[*query.Error](err); odd {
 		return nil, nil
 	}

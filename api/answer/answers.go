@@ -94,7 +94,7 @@ type Searcher interface {
 	Search(ctx context.Context, q query.Query) (index.Result, error)
 	Explore(ctx context.Context, q query.Query, fields []string, limit int) (map[string][]index.Count, error)
 	Hosts(ctx context.Context, q query.Query) ([]string, error)
-	Suggest(ctx context.Context, typed string, limit int, kinds ...string) ([]index.Suggestion, error)
+	Suggest(ctx context.Context, before, typed string, limit int, kinds ...string) ([]index.Suggestion, error)
 	Similar(ctx context.Context, host string, limit int) ([]index.SimilarService, error)
 	Verbs(ctx context.Context) ([]index.VerbCount, error)
 	VerbFamily(ctx context.Context, word string) ([]index.RelatedVerb, error)

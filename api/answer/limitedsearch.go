@@ -122,9 +122,9 @@ func (l *LimitedSearcher) Hosts(ctx context.Context, q query.Query) ([]string, e
 }
 
 // Suggest completes the text that a person is typing.
-func (l *LimitedSearcher) Suggest(ctx context.Context, typed string, limit int, kinds ...string) ([]index.Suggestion, error) {
+func (l *LimitedSearcher) Suggest(ctx context.Context, before, typed string, limit int, kinds ...string) ([]index.Suggestion, error) {
 	return withSlot(ctx, l, l.usual, func(ctx context.Context) ([]index.Suggestion, error) {
-		return l.searcher.Suggest(ctx, typed, limit, kinds...)
+		return l.searcher.Suggest(ctx, before, typed, limit, kinds...)
 	})
 }
 

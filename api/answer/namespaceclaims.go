@@ -270,7 +270,7 @@ func (a *Answers) hostsNamedLike(ctx context.Context, namespace string) ([]strin
 	}
 	var hosts []string
 	for _, word := range words {
-		suggestions, err := a.Index.Suggest(ctx, word, MaxLimit, index.SuggestService)
+		suggestions, err := a.Index.Suggest(ctx, "", word, MaxLimit, index.SuggestService)
 		if err != nil {
 			return nil, err
 		}

@@ -16,7 +16,7 @@ const maxNear = 3
 
 // A Suggester completes a text with names that the index has.
 type Suggester interface {
-	Suggest(ctx context.Context, typed string, limit int, kinds ...string) ([]index.Suggestion, error)
+	Suggest(ctx context.Context, before, typed string, limit int, kinds ...string) ([]index.Suggestion, error)
 }
 
 // NearHosts returns up to three known hosts that an unknown one may mean: the one that it probably
@@ -28,7 +28,7 @@ func NearHosts(ctx context.Context, names Suggester, host string) []string {
 		if len(typed) < 3 {
 			continue
 		}
-		found, err := names.Suggest(ctx, typed, query.MaxLimit, index.SuggestService)
+		found, err := names.Suggest(ctx, "", typed, query.MaxLimit, index.SuggestService)
 		if err != nil {
 			return nil
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/blevesearch/bleve/v2/index/scorch"
 	segment "github.com/blevesearch/scorch_segment_api/v2"
 
+	"gazetteer/index/bitset"
 	"gazetteer/index/entry"
 	"gazetteer/protocol/english"
 )
@@ -55,6 +56,46 @@ func CountTerms(ctx context.Context, v *View, f entry.Field, typed string) (map[
 		})
 	})
 	return operations, err
+}
+
+// CountTermsBeside returns those of nouns that begin with a text, with how often the operations whose verb or
+// path has one of the words have them in their verbs, paths and intents.
+func CountTermsBeside(ctx context.Context, v *View, words []string, typed string, nouns map[string]int) (map[string]int, error) {
+	operations := make(map[string]int)
+	if len(words) == 0 {
+		return operations, nil
+	}
+	beside := make([]bitset.Set, len(v.Segments))
+	for i := range v.Segments {
+		beside[i] = bitset.New(v.Segments[i].N)
+	}
+	for _, word := range words {
+		err := EachTermWith(ctx, v, entry.ActField, word, func(i int, s *scorch.SegmentSnapshot, dictionary segment.TermDictionary, term string) error {
+			if term != word {
+				return nil
+			}
+			return v.Segments[i].EachPosting(s, dictionary, term, false, func(number uint32, _, _ int) { beside[i].Add(number) })
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	for _, field := range []entry.Field{entry.ActField, entry.WhatField} {
+		err := EachTermWith(ctx, v, field, typed, func(i int, s *scorch.SegmentSnapshot, dictionary segment.TermDictionary, term string) error {
+			if _, isNoun := nouns[term]; !isNoun {
+				return nil // a frequent word of intents, such as the
+			}
+			return v.Segments[i].EachPosting(s, dictionary, term, false, func(number uint32, _, _ int) {
+				if beside[i].Has(number) && v.Segments[i].Searchable.Has(number) {
+					operations[term]++
+				}
+			})
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return operations, nil
 }
 
 // DropOtherNumber removes from counted nouns the plural or the singular, whichever fewer operations have: a
