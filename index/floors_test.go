@@ -125,6 +125,7 @@ func TestEverydayRequestsFloors(t *testing.T) {
 		{"round11", 0.77, 0.85, 1, 6, 0.05, false},
 		{"round12", 0.84, 0.88, 3, 8, 0.05, true},
 		{"round13", 0.79, 0.89, 3, 10, 0.05, false},
+		{"round14", 0.60, 0.82, 2, 7, 0.04, true},
 	} {
 		good, forbidden := judgedPairs(t, c.set+"-qrels.tsv"), judgedPairs(t, c.set+"-forbidden.tsv")
 		n, first, three, bad, far := 0, 0, 0, 0, 0
