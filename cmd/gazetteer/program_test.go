@@ -94,7 +94,8 @@ func (p *program) cli(args ...string) (string, int) {
 	p.t.Helper()
 	command := exec.CommandContext(p.t.Context(), os.Args[0], args...)
 	command.Args[0], command.Dir = "gazetteer", p.dir // testscript.Main picks the program by its name
-	if p.child == nil {                               // what answers where servers listen by default is not of this test
+	if p.child == nil {
+		// What answers where servers listen by default is not of this test.
 		command.Env = append(os.Environ(), "GAZETTEER_LISTEN=127.0.0.1:1")
 	}
 	out, err := command.CombinedOutput()
