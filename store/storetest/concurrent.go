@@ -14,7 +14,7 @@ import (
 func testOneWinner(t *testing.T, subject Subject) {
 	s := openStore(t, subject)
 	var seq uint64
-	for round := range 200 {
+	for round := range 1000 {
 		wins := make(chan uint64, 8)
 		var callers sync.WaitGroup
 		for i := range 8 {
