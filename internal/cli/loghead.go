@@ -187,8 +187,8 @@ func isRefusal(err error) bool {
 	return ok && (!refused.Stranger || refused.Status >= 500)
 }
 
-// IsSigned reports whether a text has the form of a signed one, whoever signed it. The page of a login that
-// a network shows in place of a log has not, and is no contradiction of that log.
+// IsSigned reports whether a text has the form of a signed note; it does not check the signature. A login
+// page that a network shows in place of the log does not have that form, and does not contradict the log.
 func IsSigned(text []byte) bool { return bytes.Contains(text, []byte("\n\n\u2014 ")) }
 
 // isMissing reports whether a server answered that it has nothing at an address, as a registry without a
